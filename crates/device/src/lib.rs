@@ -250,21 +250,17 @@ impl<E: Executor> Device<E> {
         old
     }
 
-    /// Tells the executor which ports there are, where its state says otherwise: who exchanges its state does it again. Numbers without a
-    /// port read as down, so that the port status has no phantom ports.
+    /// Tells the executor which ports there are; who exchanges its state does it again. Numbers without a port read as down, so
+    /// that the port status has no phantom ports.
     pub fn tell_ports(&mut self) {
         let last = self.ports.iter().rposition(Option::is_some);
         let count = last.map_or(0, |last| u16::try_from(last + 1).unwrap_or(u16::MAX));
         let state = self.executor.state_mut();
-        if state.data.port_count() != count {
-            state.set_port_count(count);
-        }
+        state.set_port_count(count);
         for id in (0..count).map(PortId::new) {
             let port = self.ports.get(usize::from(id.get()));
             let up = port.is_some_and(|port| port.as_ref().is_some_and(|port| port.up));
-            if state.data.is_port_up(id) != up {
-                state.set_port_up(id, up);
-            }
+            state.set_port_up(id, up);
         }
     }
 

@@ -25,10 +25,10 @@ impl PortSet {
         self.count == 0
     }
 
-    /// Says that a port went up or down.
-    pub fn set_up(&mut self, port: PortId, up: bool) {
+    /// Says that a port went up or down; whether that is news.
+    pub fn set_up(&mut self, port: PortId, up: bool) -> bool {
         if self.is_up(port) == up {
-            return;
+            return false;
         }
         let port = usize::from(port.get());
         if self.down.len() <= port / 64 {
@@ -40,6 +40,7 @@ impl PortSet {
         } else {
             self.count += 1;
         }
+        true
     }
 
     /// The ports that are down, in rising order.

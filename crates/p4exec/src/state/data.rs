@@ -350,8 +350,9 @@ impl DataState {
     /// Says that a port went up or down: members that watch it come and go at once, and the
     /// program's port status changes with the next packet.
     pub fn set_port_up(&mut self, port: PortId, up: bool) {
-        self.ports.set_up(port, up);
-        self.ports_revision = Revision::new();
+        if self.ports.set_up(port, up) {
+            self.ports_revision = Revision::new();
+        }
     }
 
     /// Changes with the ports that are up.
@@ -364,12 +365,6 @@ impl DataState {
     #[must_use]
     pub fn is_port_up(&self, port: PortId) -> bool {
         self.ports.is_up(port)
-    }
-
-    /// The switch has the ports below this number only.
-    #[must_use]
-    pub const fn port_count(&self) -> u16 {
-        self.port_count
     }
 
     /// Says that the switch has the ports below `count` only; until then it has all.

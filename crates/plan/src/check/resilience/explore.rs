@@ -92,16 +92,8 @@ impl<'w> Judge<'w> {
 
     /// The fewest hops to the destination under failures.
     pub(super) fn fewest(&mut self, source: SwitchId, homes: &[SwitchId], failed: &[u32]) -> u16 {
-        let (links, switches) = self.world.failed(failed);
-        let alive: Vec<SwitchId> = homes
-            .iter()
-            .copied()
-            .filter(|h| !switches.contains(h))
-            .collect();
-        let hops = self
-            .search
-            .search(&self.world.fabric, &alive, &links, &switches, Some(source));
-        hops[source.index()]
+        let search = &mut self.search;
+        self.world.hops(search, homes, failed, Some(source))[source.index()]
     }
 
     /// Judges one walk.

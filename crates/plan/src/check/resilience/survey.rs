@@ -132,17 +132,15 @@ impl<'a> Survey<'a> {
 
     /// The fewest hops from every switch to the nearest of each of these sets of switches under failures.
     fn fewest(&self, homes: BTreeSet<Vec<SwitchId>>, failed: &[u32]) -> Fewest {
-        let fabric = &self.world.fabric;
-        let (links, switches) = self.world.failed(failed);
+        let world = &self.world;
         let homes: Vec<Vec<SwitchId>> = homes.into_iter().collect();
         let hops = |search: &mut HopSearch, homes: Vec<SwitchId>| {
-            let alive = homes.iter().filter(|home| !switches.contains(home));
-            let alive: Vec<SwitchId> = alive.copied().collect();
-            let hops = search.search(fabric, &alive, &links, &switches, None);
-            (homes, hops.to_vec())
+            let hops = world.hops(search, &homes, failed, None).to_vec();
+            (homes, hops)
         };
         let homes = homes.into_par_iter();
-        homes.map_init(|| HopSearch::new(fabric), hops).collect()
+        let search = || HopSearch::new(&world.fabric);
+        homes.map_init(search, hops).collect()
     }
 
     /// The outcomes of packets to one destination.

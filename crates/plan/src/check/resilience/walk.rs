@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quantities::PortId;
 use serde::{Deserialize, Serialize};
-use topology::{Fabric, LinkId, NodeId, SwitchId, Topology};
+use topology::{Fabric, HopSearch, LinkId, NodeId, SwitchId, Topology};
 
 use super::FailureOptions;
 use super::hop::Hop;
@@ -294,6 +294,20 @@ impl<'a> World<'a> {
             Element::Link => (set.iter().map(|&e| LinkId::new(e)).collect(), vec![]),
             Element::Switch => (vec![], set.iter().map(|&e| SwitchId::new(e)).collect()),
         }
+    }
+
+    /// The fewest hops from every switch to the nearest of some under failures, as far as `until`: see [`HopSearch::search`].
+    pub(super) fn hops<'s>(
+        &self,
+        search: &'s mut HopSearch,
+        homes: &[SwitchId],
+        failed: &[u32],
+        until: Option<SwitchId>,
+    ) -> &'s [u16] {
+        let (links, switches) = self.failed(failed);
+        let alive = homes.iter().filter(|home| !switches.contains(home));
+        let alive: Vec<SwitchId> = alive.copied().collect();
+        search.search(&self.fabric, &alive, &links, &switches, until)
     }
 
     /// A case in words, walked once more.
