@@ -1,8 +1,11 @@
 //! The emulator: the simulator's scenarios in real time. Run where network namespaces may be made.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
+#[path = "support/bounded.rs"]
+mod bounded;
+
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,6 +14,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest that a command may take: a network in real time, on a machine that does other things too.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// Two links fail one after the other, two flows bounce, their paths form a cycle; then all is mended. As
 /// `examples/scenarios/bounce.yaml`, shorter.
@@ -70,7 +75,16 @@ fn command(at: &Path, arguments: &[&str]) -> Command {
 }
 
 fn run(at: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = command(at, arguments).output().unwrap();
+    run_by(at, arguments, Command::spawn)
+}
+
+/// Runs a command that a function starts.
+fn run_by(
+    at: &Path,
+    arguments: &[&str],
+    start: impl FnOnce(&mut Command) -> io::Result<Child>,
+) -> (i32, String, String) {
+    let output = bounded::output(&mut command(at, arguments), "", LONGEST, start);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     println!("{arguments:?}: {out}{err}");
@@ -658,7 +672,9 @@ fn mininet_plays_the_same_network() {
         println!("skipped: `mn` is not on PATH (Debian: mininet), or no rights");
         return;
     }
-    let (code, text, told) = run(at, &line);
+    // Its names of interfaces are those of every network of Mininet.
+    let lab = netlab::Namespace::new().unwrap();
+    let (code, text, told) = run_by(at, &line, |command| lab.run(|| command.spawn()).unwrap());
     assert_eq!(code, 0, "{told}");
     for step in ["starting 4 hosts", "filling switch 3 of 3", "flows: f"] {
         assert!(told.contains(step), "{step}: {told}");

@@ -16,10 +16,12 @@ counting. The command is found on PATH, or named by the environment variable SWI
 """
 
 import argparse
+import ctypes
 import itertools
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -33,8 +35,23 @@ except ModuleNotFoundError as missing:
              "run `sudo /usr/bin/python3 %s`" % (sys.executable, missing.name, " ".join(sys.argv)))
 
 COMMAND = os.environ.get("SWITCHWRIGHT", "switchwright")
-READY_SECONDS = 30
+READY_SECONDS = 60
+FILL_SECONDS = 300
+PR_SET_PDEATHSIG = 1
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def end_with_this_process():
+    """Has Linux end a child when this process is gone, however it ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def is_ready(line):
+    """Whether a switch says by its first line that it runs; an error's first line is a part of one."""
+    try:
+        return json.loads(line)["ready"]
+    except (ValueError, KeyError):
+        return False
 
 
 class SwitchwrightSwitch(Switch):
@@ -74,10 +91,10 @@ class SwitchwrightSwitch(Switch):
         line += ["--", "--grpc-server-addr", self.address]
         if self.queues:
             line += ["--priority-queues", str(self.queues)]
-        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, preexec_fn=end_with_this_process)
         readable, _, _ = select.select([self.process.stdout], [], [], READY_SECONDS)
         answer = self.process.stdout.readline() if readable else ""
-        if not answer or not json.loads(answer)["ready"]:
+        if not is_ready(answer):
             raise RuntimeError("%s: the switch did not start" % self.name)
         if self.lines:
             self.cli(self.lines)
@@ -86,7 +103,7 @@ class SwitchwrightSwitch(Switch):
         """Runs commands of simple_switch_CLI and returns what they print."""
         done = subprocess.run(
             [COMMAND, "cli", self.address, "--device-id", str(self.device_id)],
-            input="\n".join(lines) + "\n", text=True, capture_output=True, check=False)
+            input="\n".join(lines) + "\n", text=True, capture_output=True, check=False, timeout=FILL_SECONDS)
         if done.returncode != 0:
             raise RuntimeError("%s: %s" % (self.name, done.stderr))
         return done.stdout
@@ -94,7 +111,12 @@ class SwitchwrightSwitch(Switch):
     def stop(self, deleteIntfs=True):
         if self.process is not None:
             self.process.terminate()
-            self.process.wait(READY_SECONDS)
+            try:
+                self.process.wait(READY_SECONDS)
+            except subprocess.TimeoutExpired:
+                print("%s: the switch did not end; it is killed" % self.name, file=sys.stderr)
+                self.process.kill()
+                self.process.wait()
             self.process = None
         super().stop(deleteIntfs)
 
@@ -246,8 +268,8 @@ def run_built(directory, script=None, tell=lambda _: None):
     options = {"lossless": directory, "rate": script["rate"]} if script else {}
     tell("starting %d hosts and %d switches" % (len(network["hosts"]), len(network["switches"])))
     net = Mininet(topo=BuiltTopo(network=network, **options), switch=running(program), controller=None)
-    net.start()
     try:
+        net.start()
         tell("giving the hosts their routes")
         for host in net.hosts:
             for line in network["hosts"][host.name]["commands"]:
@@ -291,8 +313,8 @@ def main():
 
     net = Mininet(topo=SingleSwitchTopo(k=arguments.hosts), switch=running(arguments.p4), controller=None,
                   autoSetMacs=True)
-    net.start()
     try:
+        net.start()
         switch = net.switches[0]
         if arguments.commands:
             with open(arguments.commands, encoding="utf-8") as file:

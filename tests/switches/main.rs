@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod bfrt;
+#[path = "../support/bounded.rs"]
+mod bounded;
 mod compose;
 mod drill;
 mod export;

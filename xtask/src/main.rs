@@ -25,6 +25,7 @@ mod counts;
 mod crates;
 mod figures;
 mod page;
+mod processes;
 mod references;
 mod shared;
 mod skipped;

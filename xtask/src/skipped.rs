@@ -1,12 +1,20 @@
-//! All tests, and at the end what was skipped of them and why: a test says so by a line that begins with `skipped`.
+//! All tests, and at the end what was skipped of them and why: a test says so by a line that begins with `skipped`. Tests that say nothing
+//! for too long are ended, so that whoever waits learns which it was.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use super::processes;
 
 /// Tests that are named for a reason; of more, how many.
 const NAMED: usize = 6;
+/// The longest that tests may say nothing: several times what the longest of them takes on a slow machine.
+const SILENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Runs all tests.
 ///
@@ -30,22 +38,52 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         .spawn()
         .map_err(|e| format!("cargo did not start: {e}"))?;
     let mut skipped = Skipped::default();
+    let mut hung = None;
     if let Some(output) = child.stdout.take() {
-        for line in BufReader::new(output).split(b'\n') {
-            let line = line.map_err(|e| format!("what cargo says: {e}"))?;
-            let line = String::from_utf8_lossy(&line);
-            if skipped.shows(&line) {
-                println!("{line}");
+        let lines = lines(output);
+        loop {
+            match lines.recv_timeout(SILENCE) {
+                Ok(line) => {
+                    let line = line.map_err(|e| format!("what cargo says: {e}"))?;
+                    if skipped.shows(&line) {
+                        println!("{line}");
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    hung = Some(skipped.long.join(", "));
+                    processes::end_with_descendants(child.id())?;
+                    break;
+                }
             }
         }
     }
     let status = child.wait().map_err(|e| format!("cargo: {e}"))?;
     print!("{}", skipped.summary());
+    if let Some(tests) = hung {
+        return Err(format!(
+            "tests said nothing for {SILENCE:?} and were killed; running for long: {tests}"
+        ));
+    }
     if status.success() {
         Ok(())
     } else {
         Err("`cargo test` failed".to_owned())
     }
+}
+
+/// Lines as they come.
+fn lines(output: impl Read + Send + 'static) -> Receiver<io::Result<String>> {
+    let (tell, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n') {
+            let line = line.map(|line| String::from_utf8_lossy(&line).into_owned());
+            if tell.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
 }
 
 /// What tests said of what they skipped, while their output goes by.
@@ -57,6 +95,8 @@ struct Skipped {
     test: String,
     /// Within the output of tests that passed.
     passed: bool,
+    /// Tests that have run for long, as libtest says, and have not ended.
+    long: Vec<String>,
 }
 
 impl Skipped {
@@ -69,6 +109,13 @@ impl Skipped {
             let why = why.trim_start_matches([',', ' ']);
             let why = if why.is_empty() { "ignored" } else { why };
             self.add(why, test);
+        }
+        if let Some(rest) = line.strip_prefix("test ") {
+            if let Some((test, _)) = rest.split_once(" has been running for over") {
+                self.long.push(test.to_owned());
+            } else if let Some((test, _)) = rest.split_once(" ... ") {
+                self.long.retain(|long| long != test);
+            }
         }
         match line {
             "successes:" => self.passed = true,
@@ -154,6 +201,16 @@ failures:
 
 test result: FAILED. 2 passed; 1 failed
 ";
+
+    #[test]
+    fn tests_that_run_for_long_are_known_until_they_end() {
+        let mut skipped = Skipped::default();
+        for test in ["one", "two"] {
+            assert!(skipped.shows(&format!("test {test} has been running for over 60 seconds")));
+        }
+        assert!(skipped.shows("test one ... ok"));
+        assert_eq!(skipped.long, ["two"]);
+    }
 
     #[test]
     fn skipped_tests_are_named_by_reason_and_output_of_failures_is_shown() {

@@ -408,18 +408,26 @@ pub fn thrift_path(thrift_port: u16) -> PathBuf {
 
 /// Ports are those of a network namespace, files are not: outside of the system's own the name says which.
 fn network() -> String {
-    let number = |link: &str| {
-        let name = fs::read_link(link).ok()?.to_string_lossy().into_owned();
-        Some(
-            name.trim_start_matches("net:[")
-                .trim_end_matches(']')
-                .to_owned(),
-        )
+    // The first process may not let others look (a service manager in a container).
+    let systems = |own: &str| {
+        namespace("/proc/1/ns/net").map_or_else(is_first_namespace, |first| own == first)
     };
-    match (number("/proc/thread-self/ns/net"), number("/proc/1/ns/net")) {
-        (Some(own), Some(first)) if own != first => format!("-{own}"),
+    match namespace("/proc/thread-self/ns/net") {
+        Some(own) if !systems(&own) => format!("-{own}"),
         _ => String::new(),
     }
+}
+
+/// The number of a network namespace, by a link to it.
+fn namespace(link: &str) -> Option<String> {
+    let name = fs::read_link(link).ok()?.to_string_lossy().into_owned();
+    let number = name.trim_start_matches("net:[").trim_end_matches(']');
+    Some(number.to_owned())
+}
+
+/// Whether this is the network namespace that the kernel started with: no other has settings of how much a processor does at once.
+fn is_first_namespace() -> bool {
+    Path::new("/proc/sys/net/core/netdev_budget").exists()
 }
 
 fn folder() -> PathBuf {

@@ -3,11 +3,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use netlab::Namespace;
 
 use super::support::{COMMAND, may};
+use crate::bounded;
 
 /// Debian's Mininet belongs to Debian's Python.
 const PYTHON: &str = "/usr/bin/python3";
@@ -35,41 +36,12 @@ fn has_mininet() -> bool {
     has
 }
 
-/// Runs a command in a namespace of its own, and kills it if it takes too long.
+/// Runs a command in a namespace of its own, in bounded time.
 fn in_a_namespace(command: &mut Command, input: &str) -> Output {
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| folder.path().join(name);
-    std::fs::write(file("in"), input).unwrap();
-    let open = |name| {
-        std::fs::File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(file(name))
-    };
     let lab = Namespace::new().unwrap();
-    command
-        .stdin(open("in").unwrap())
-        .stdout(open("out").unwrap())
-        .stderr(open("err").unwrap());
-    let mut child = lab.run(|| command.spawn()).unwrap().unwrap();
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if start.elapsed() > TIMEOUT {
-            let _ = child.kill();
-            println!("killed after {TIMEOUT:?}");
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    };
-    Output {
-        status,
-        stdout: std::fs::read(file("out")).unwrap(),
-        stderr: std::fs::read(file("err")).unwrap(),
-    }
+    bounded::output(command, input, TIMEOUT, |command| {
+        lab.run(|| command.spawn()).unwrap()
+    })
 }
 
 fn said(output: &Output) -> String {

@@ -97,6 +97,30 @@ fn without(folder: &Path, from: &str, to: &str, link: [&str; 2]) {
     std::fs::write(folder.join(to), topology.to_string()).unwrap();
 }
 
+/// Ports are those of a network namespace, files are not.
+#[test]
+fn switches_of_two_namespaces_listen_at_the_same_port() {
+    if !may() {
+        return;
+    }
+    let line = ["--no-p4", "--grpc-server-addr", "127.0.0.1:50151"];
+    let labs = [Namespace::new().unwrap(), Namespace::new().unwrap()];
+    let switches = labs
+        .each_ref()
+        .map(|lab| lab.run(|| Switch::run(&line)).unwrap());
+    assert_ne!(switches[0].admin, switches[1].admin);
+    for (lab, switch) in labs.iter().zip(&switches) {
+        let mut command = Command::new(COMMAND);
+        command.args(["status", &switch.address, "--json"]);
+        let output = lab.run(|| command.output()).unwrap().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
 #[test]
 fn a_built_network_of_processes_carries_real_hosts() {
     if !may() {
