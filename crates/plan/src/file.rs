@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use quantities::Priority;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error as _;
+use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
@@ -27,7 +27,7 @@ pub const FORMAT: &str = "switchwright-plan";
 pub const VERSION: u32 = 1;
 
 /// A plan file.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PlanFile {
     /// Always `switchwright-plan`.
@@ -68,7 +68,16 @@ struct PlanFile {
     failover: Option<FailoverFile>,
     /// The network, as in a topology file.
     #[schemars(with = "serde_json::Value")]
-    topology: Box<RawValue>,
+    #[serde(rename = "topology")]
+    _topology: IgnoredAny,
+}
+
+/// What of a plan file is read by itself, beside the rest.
+#[derive(Deserialize)]
+struct Inside<'a> {
+    /// The network, as in a topology file.
+    #[serde(borrow)]
+    topology: &'a RawValue,
 }
 
 /// What tells a plan file from others.
@@ -248,25 +257,39 @@ pub enum PlanFileError {
     OtherSwitches(String),
 }
 
+impl PlanFile {
+    /// Reads it, and tells a file of another kind or version by its header.
+    fn read(text: &str) -> Result<Self, PlanFileError> {
+        let file = serde_json::from_str::<Self>(text);
+        let (format, version) = match &file {
+            Ok(file) => (Some(file.format.clone()), Some(file.version)),
+            Err(_) => {
+                let header: Header = serde_json::from_str(text)?;
+                (header.format, header.version)
+            }
+        };
+        if format.as_deref() != Some(FORMAT) {
+            let missing = || "missing".to_owned();
+            let found = format.map_or_else(missing, |f| format!("\"{f}\""));
+            return Err(PlanFileError::Format { found });
+        }
+        match version {
+            Some(version) if version != VERSION => Err(PlanFileError::Version(version)),
+            _ => Ok(file?),
+        }
+    }
+}
+
 impl Tables {
     /// Reads a plan file. The tables are not proven.
     ///
     /// # Errors
     /// [`PlanFileError`], which names the place and says how to mend it.
     pub fn from_json(text: &str) -> Result<Self, PlanFileError> {
-        let header: Header = serde_json::from_str(text)?;
-        if header.format.as_deref() != Some(FORMAT) {
-            let missing = || "missing".to_owned();
-            let found = header.format.map_or_else(missing, |f| format!("\"{f}\""));
-            return Err(PlanFileError::Format { found });
-        }
-        if let Some(version) = header.version
-            && version != VERSION
-        {
-            return Err(PlanFileError::Version(version));
-        }
-        let file: PlanFile = serde_json::from_str(text)?;
-        let topology = Topology::from_json(file.topology.get())?;
+        let inside = || serde_json::from_str::<Inside<'_>>(text);
+        let topology = || inside().map(|file| Topology::from_json(file.topology.get()));
+        let (file, topology) = rayon::join(|| PlanFile::read(text), topology);
+        let (file, topology) = (file?, topology??);
         let (priorities, codes) = tags(&file.tags)?;
         let rules = ungroup(&topology, file.rules)?;
         let failover = match file.failover {

@@ -22,7 +22,7 @@
 //! What is left out is derived: addresses of hosts, `up` (true), the rate (100) and the length (100, or
 //! 10 to a host). Writing a topology and reading it back gives the same topology.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 
@@ -250,27 +250,37 @@ pub enum FileError {
     Topology(#[from] TopologyError),
 }
 
+impl TopologyFile {
+    /// Reads it, and tells a file of another kind or version by its header.
+    fn read(text: &str) -> Result<Self, FileError> {
+        let file = serde_json::from_str::<Self>(text);
+        let (format, version) = match &file {
+            Ok(file) => (Some(file.format.clone()), Some(file.version)),
+            Err(_) => {
+                let header: Header = serde_json::from_str(text)?;
+                (header.format, header.version)
+            }
+        };
+        if format.as_deref() != Some(FORMAT) {
+            let found = format.map_or("missing".to_owned(), |f| format!("\"{f}\""));
+            return Err(FileError::Format { found });
+        }
+        match version {
+            Some(version) if version != VERSION => Err(FileError::Version(version)),
+            _ => Ok(file?),
+        }
+    }
+}
+
 impl Topology {
     /// Reads a topology file.
     ///
     /// # Errors
     /// [`FileError`], which names the place and says how to mend it.
     pub fn from_json(text: &str) -> Result<Self, FileError> {
-        let header: Header = serde_json::from_str(text)?;
-        if header.format.as_deref() != Some(FORMAT) {
-            let found = header
-                .format
-                .map_or("missing".to_owned(), |f| format!("\"{f}\""));
-            return Err(FileError::Format { found });
-        }
-        if let Some(version) = header.version
-            && version != VERSION
-        {
-            return Err(FileError::Version(version));
-        }
-        let file: TopologyFile = serde_json::from_str(text)?;
+        let file = TopologyFile::read(text)?;
         let mut builder = Builder::new(file.name);
-        let mut nodes = BTreeMap::new();
+        let mut nodes = HashMap::new();
         let mut register = |name: String, node| match nodes.insert(name.clone(), node) {
             None => Ok(()),
             Some(_) => Err(TopologyError::DuplicateName(name)),
@@ -416,8 +426,8 @@ impl LinkEntry {
     }
 
     fn link(self, at: usize, node: &dyn Fn(&str) -> Option<NodeId>) -> Result<Link, FileError> {
-        let a = endpoint(&self.a, &format!("links[{at}].a"), node)?;
-        let b = endpoint(&self.b, &format!("links[{at}].b"), node)?;
+        let a = endpoint(&self.a, &|| format!("links[{at}].a"), node)?;
+        let b = endpoint(&self.b, &|| format!("links[{at}].b"), node)?;
         let cables = Cables::default();
         let at_host = |end: Endpoint| matches!(end.node, NodeId::Host(_));
         let (rate, length) = match at_host(a) || at_host(b) {
@@ -470,18 +480,18 @@ pub(super) fn parse_rate(gigabits: f64) -> Option<BitRate> {
 
 fn endpoint(
     text: &str,
-    place: &str,
+    place: &dyn Fn() -> String,
     node: &dyn Fn(&str) -> Option<NodeId>,
 ) -> Result<Endpoint, FileError> {
     let split = text.rsplit_once(':');
     let parsed = split.and_then(|(name, port)| Some((name, port.parse().ok()?)));
     let (name, port) = parsed.ok_or_else(|| FileError::Value {
-        place: place.to_owned(),
+        place: place(),
         value: text.to_owned(),
         expected: "an endpoint; write a node and its port, as in s1:3",
     })?;
     let node = node(name).ok_or_else(|| FileError::NoSuchNode {
-        place: place.to_owned(),
+        place: place(),
         value: text.to_owned(),
         node: name.to_owned(),
     })?;

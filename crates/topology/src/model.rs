@@ -1,6 +1,6 @@
 //! The topology graph: what the file format, the generators and every later stage share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use quantities::{BitRate, Bytes, Metres, PortId};
@@ -148,7 +148,7 @@ pub struct Topology {
     /// `uplinks[h]` = the ports of host `h` with their peers, in port order.
     uplinks: Vec<Vec<(PortId, Peer)>>,
     /// Every node by its name.
-    by_name: BTreeMap<String, NodeId>,
+    by_name: HashMap<String, NodeId>,
 }
 
 impl Topology {
@@ -178,7 +178,7 @@ impl Topology {
                 .map(|s| vec![None; usize::from(s.ports) + 1])
                 .collect(),
             uplinks: vec![Vec::new(); hosts.len()],
-            by_name: BTreeMap::new(),
+            by_name: HashMap::with_capacity(switches.len() + hosts.len()),
             switches,
             hosts,
             links,
@@ -329,7 +329,7 @@ impl Topology {
     }
 
     fn check_hosts(&self) -> Result<(), TopologyError> {
-        let mut owners = BTreeMap::new();
+        let mut owners = HashMap::with_capacity(2 * self.hosts.len());
         for (host, uplinks) in self.hosts.iter().zip(&self.uplinks) {
             if uplinks.is_empty() {
                 return Err(TopologyError::HostWithoutLink(host.name.clone()));

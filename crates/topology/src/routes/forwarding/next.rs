@@ -330,7 +330,7 @@ impl NextSets {
         let up = (0..).zip(out.clone());
         let up = up.filter(|(_, arc)| self.alive[ArcId::new(*arc).index()]);
         let up = up.fold(0u64, |all, (number, _)| all | 1u64 << number);
-        let mut known: HashMap<u64, ForwardAction, FixedState> = HashMap::default();
+        let mut known = HashMap::with_capacity_and_hasher(masks.len(), FixedState::default());
         let mut arcs = Vec::with_capacity(out.len());
         let mut actions = Vec::with_capacity(masks.len());
         for (class, &mask) in masks.iter().enumerate() {
