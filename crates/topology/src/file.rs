@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 
+use foldhash::fast::RandomState;
 use quantities::{BitRate, Bytes, Metres, PortId};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize, Serializer};
@@ -280,7 +281,8 @@ impl Topology {
     pub fn from_json(text: &str) -> Result<Self, FileError> {
         let file = TopologyFile::read(text)?;
         let mut builder = Builder::new(file.name);
-        let mut nodes = HashMap::new();
+        let count = file.switches.len() + file.hosts.len();
+        let mut nodes = HashMap::with_capacity_and_hasher(count, RandomState::default());
         let mut register = |name: String, node| match nodes.insert(name.clone(), node) {
             None => Ok(()),
             Some(_) => Err(TopologyError::DuplicateName(name)),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use foldhash::fast::RandomState;
 use quantities::{BitRate, Bytes, Metres, PortId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -148,7 +149,7 @@ pub struct Topology {
     /// `uplinks[h]` = the ports of host `h` with their peers, in port order.
     uplinks: Vec<Vec<(PortId, Peer)>>,
     /// Every node by its name.
-    by_name: HashMap<String, NodeId>,
+    by_name: HashMap<String, NodeId, RandomState>,
 }
 
 impl Topology {
@@ -178,7 +179,10 @@ impl Topology {
                 .map(|s| vec![None; usize::from(s.ports) + 1])
                 .collect(),
             uplinks: vec![Vec::new(); hosts.len()],
-            by_name: HashMap::with_capacity(switches.len() + hosts.len()),
+            by_name: HashMap::with_capacity_and_hasher(
+                switches.len() + hosts.len(),
+                RandomState::default(),
+            ),
             switches,
             hosts,
             links,
@@ -329,7 +333,8 @@ impl Topology {
     }
 
     fn check_hosts(&self) -> Result<(), TopologyError> {
-        let mut owners = HashMap::with_capacity(2 * self.hosts.len());
+        let mut owners =
+            HashMap::with_capacity_and_hasher(2 * self.hosts.len(), RandomState::default());
         for (host, uplinks) in self.hosts.iter().zip(&self.uplinks) {
             if uplinks.is_empty() {
                 return Err(TopologyError::HostWithoutLink(host.name.clone()));

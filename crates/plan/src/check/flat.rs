@@ -112,7 +112,7 @@ pub(super) struct Groups {
 impl Groups {
     pub(super) fn new(table: &SwitchForwarding) -> Self {
         let mut groups = Self::default();
-        for group in &table.groups {
+        for group in table.groups.iter() {
             groups.ports.extend(group.iter().map(|hop| hop.port));
             let end = u32::try_from(groups.ports.len()).unwrap_or(u32::MAX);
             groups.ends.push(end);

@@ -397,6 +397,13 @@ mod tests {
         (topology, tables)
     }
 
+    /// Has a switch send by other hops what it sent by some groups.
+    fn send(table: &mut SwitchForwarding, some: impl Fn(&[NextHop]) -> bool, hops: &[NextHop]) {
+        let groups = table.groups.iter();
+        let changed = groups.map(|group| if some(group) { hops } else { group }.to_vec());
+        table.groups = changed.collect();
+    }
+
     /// What is wrong with tables, which is the same where all columns are followed.
     fn errors(topology: &Topology, tables: Vec<SwitchForwarding>) -> Vec<String> {
         let fabric = Fabric::new(topology);
@@ -445,7 +452,9 @@ mod tests {
             for (switch, group, ports) in changes {
                 let groups = &mut tables[switch].groups;
                 let at = group.index(groups.len());
-                groups[at] = ports.into_iter().map(hop).collect();
+                let mut rows: Vec<Vec<NextHop>> = groups.iter().map(<[NextHop]>::to_vec).collect();
+                rows[at] = ports.into_iter().map(hop).collect();
+                *groups = rows.into_iter().collect();
             }
             errors(&topology, tables);
         }
@@ -471,10 +480,9 @@ mod tests {
         let straight = sound[near.index()].lookup(address).to_vec();
         // Its host is on port 1.
         let other = (2..=4).find(|port| straight.iter().all(|hop| hop.port.get() != *port));
-        let groups = back[near.index()].groups.iter_mut();
-        for group in groups.filter(|group| **group == straight) {
-            *group = vec![hop(other.expect("three neighbours"))];
-        }
+        let other = [hop(other.expect("three neighbours"))];
+        let turned = |group: &[NextHop]| group == straight;
+        send(&mut back[near.index()], turned, &other);
         let found = errors(&topology, back);
         assert!(
             found.iter().any(|error| error.contains("circulate")),
@@ -494,24 +502,16 @@ mod tests {
             let forth = topology.peers(here).find_map(|(port, peer)| {
                 (peer.end.node == NodeId::Switch(next)).then_some(port.get())
             });
-            for group in &mut table.groups {
-                if group.iter().all(|hop| hop.port.get() != 1) {
-                    *group = vec![hop(forth.expect("a ring"))];
-                }
-            }
+            let onward = |group: &[NextHop]| group.iter().all(|hop| hop.port.get() != 1);
+            send(table, onward, &[hop(forth.expect("a ring"))]);
         }
         assert_eq!(errors(&topology, round.clone()), Vec::<String>::new());
         // ... and one of them back.
-        let back = round[1]
-            .groups
-            .iter_mut()
-            .filter(|group| group[0].port.get() != 1);
-        for group in back {
-            let towards = topology.peers(SwitchId::new(1)).find_map(|(port, peer)| {
-                (peer.end.node == NodeId::Switch(SwitchId::new(0))).then_some(port.get())
-            });
-            *group = vec![hop(towards.expect("a ring"))];
-        }
+        let towards = topology.peers(SwitchId::new(1)).find_map(|(port, peer)| {
+            (peer.end.node == NodeId::Switch(SwitchId::new(0))).then_some(port.get())
+        });
+        let onward = |group: &[NextHop]| group[0].port.get() != 1;
+        send(&mut round[1], onward, &[hop(towards.expect("a ring"))]);
         let found = errors(&topology, round);
         assert!(
             found

@@ -537,10 +537,15 @@ mod tests {
             let hosts = Family::ALL.map(|family| Ranking::new(topology, family));
             let made = Forwarding::new(topology, &tables.forwarding, Reroute::Converged);
             let mut made = made.expect("shortest paths").switches().to_vec();
-            let onward = |group: &&mut Vec<NextHop>| group.iter().all(|hop| hop.port.get() != 1);
-            for group in made[0].groups.iter_mut().filter(onward).filter(|_| around) {
-                *group = [2, 3, 4].map(hop).to_vec();
-            }
+            let onward = |group: &[NextHop]| group.iter().all(|hop| hop.port.get() != 1);
+            let changed = made[0]
+                .groups
+                .iter()
+                .map(|group| match around && onward(group) {
+                    true => [2, 3, 4].map(hop).to_vec(),
+                    false => group.to_vec(),
+                });
+            made[0].groups = changed.collect();
             let made = made.iter().map(|table| switch(table, &hosts)).collect();
             let Flattened { groups, families } = Flattened::of(hosts, made);
             let walk = |family| Walk::new(topology, &fabric, &groups, family);

@@ -214,8 +214,8 @@ impl Build<'_> {
     fn routes(&mut self, forwarding: &SwitchForwarding) -> Result<(), Problem> {
         let mut members: BTreeMap<NextHop, u32> = BTreeMap::new();
         let mut actions = Vec::with_capacity(forwarding.groups.len());
-        for hops in &forwarding.groups {
-            if let [only] = hops[..] {
+        for hops in forwarding.groups.iter() {
+            if let &[only] = hops {
                 actions.push(self.next_hop(only)?);
                 continue;
             }

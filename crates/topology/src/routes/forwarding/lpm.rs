@@ -20,7 +20,7 @@ impl Block {
     /// Everything.
     const ALL: Self = Self { bits: 0, length: 0 };
 
-    fn of_ipv4(prefix: Ipv4Prefix) -> Self {
+    pub(super) fn of_ipv4(prefix: Ipv4Prefix) -> Self {
         Self {
             bits: u128::from(u32::from(prefix.address())) << 96,
             length: prefix.length(),

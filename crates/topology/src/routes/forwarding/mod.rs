@@ -13,6 +13,7 @@
 //! So an address that nobody has climbs at most to the top and is dropped there: nothing can circulate.
 
 mod costs;
+mod groups;
 mod lpm;
 mod next;
 #[cfg(test)]
@@ -30,7 +31,9 @@ use super::error::RouteError;
 use super::policy::RoutePolicy;
 use super::set::RouteSet;
 use crate::{HostId, Ipv4Prefix, Ipv6Prefix, NodeId, SwitchId, Topology};
-use lpm::{AddressPlan, Block};
+use groups::Groups;
+pub use groups::HopGroups;
+use lpm::AddressPlan;
 use next::NextSets;
 
 /// Who reacts to links and switches that are down.
@@ -69,7 +72,7 @@ pub enum ForwardAction {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchForwarding {
     /// Groups of equal next hops, each in port order and none empty.
-    pub groups: Vec<Vec<NextHop>>,
+    pub groups: HopGroups,
     /// IPv4 entries by address, then length; the longest match counts.
     pub ipv4: Vec<(Ipv4Prefix, ForwardAction)>,
     /// IPv6 entries likewise.
@@ -101,12 +104,7 @@ impl SwitchForwarding {
             }
         };
         match action {
-            Some(ForwardAction::Group(group)) => {
-                let group = usize::try_from(group)
-                    .ok()
-                    .and_then(|at| self.groups.get(at));
-                group.map_or(&[], Vec::as_slice)
-            }
+            Some(ForwardAction::Group(group)) => self.groups.get(group).unwrap_or_default(),
             Some(ForwardAction::Discard) | None => &[],
         }
     }
@@ -273,55 +271,5 @@ impl Forwarding {
             }
         }
         None
-    }
-}
-
-/// Groups of next hops under construction. None comes twice: each is of other arcs, or of another host.
-#[derive(Debug, Default)]
-struct Groups {
-    known: Vec<Vec<NextHop>>,
-}
-
-impl Groups {
-    /// The number of one more group; an empty one discards.
-    fn add(&mut self, hops: Vec<NextHop>) -> ForwardAction {
-        if hops.is_empty() {
-            return ForwardAction::Discard;
-        }
-        let at = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
-        self.known.push(hops);
-        ForwardAction::Group(at)
-    }
-
-    /// The groups that entries use, numbered anew in the order of first use.
-    fn compact(
-        self,
-        v4: Vec<(Block, ForwardAction)>,
-        v6: Vec<(Block, ForwardAction)>,
-    ) -> SwitchForwarding {
-        let mut table = SwitchForwarding::default();
-        let mut old: Vec<Option<Vec<NextHop>>> = self.known.into_iter().map(Some).collect();
-        let mut renamed: Vec<Option<u32>> = vec![None; old.len()];
-        let mut rename = |action| match action {
-            ForwardAction::Discard => ForwardAction::Discard,
-            ForwardAction::Group(group) => {
-                let at = group as usize;
-                let new = *renamed[at].get_or_insert_with(|| {
-                    let new = u32::try_from(table.groups.len()).unwrap_or(u32::MAX);
-                    table.groups.extend(old[at].take());
-                    new
-                });
-                ForwardAction::Group(new)
-            }
-        };
-        table.ipv4 = v4
-            .into_iter()
-            .map(|(b, action)| (b.ipv4(), rename(action)))
-            .collect();
-        table.ipv6 = v6
-            .into_iter()
-            .map(|(b, action)| (b.ipv6(), rename(action)))
-            .collect();
-        table
     }
 }

@@ -259,7 +259,7 @@ impl NextSets {
             let hops = arcs
                 .iter()
                 .map(|arc| hops[arc.index() - out.start as usize]);
-            groups.add(hops.collect())
+            groups.add(hops)
         };
         let actions = match self.masks(switch) {
             Some(masks) => self.by_mask(switch, &masks, made),

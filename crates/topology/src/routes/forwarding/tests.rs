@@ -415,7 +415,7 @@ fn show(topology: &Topology, switch: &str, policy: &RoutePolicy) -> String {
         let to = match action {
             ForwardAction::Discard => "discard".to_owned(),
             ForwardAction::Group(group) => {
-                let ports = table.groups[usize::try_from(*group).unwrap()].iter();
+                let ports = table.groups.get(*group).unwrap().iter();
                 format!("{:?}", ports.map(|hop| hop.port.get()).collect::<Vec<_>>())
             }
         };

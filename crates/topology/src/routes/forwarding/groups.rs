@@ -1,0 +1,159 @@
+//! Groups of equal next hops, of one switch.
+
+use super::lpm::Block;
+use super::{ForwardAction, NextHop, SwitchForwarding};
+
+/// Groups of equal next hops by number. A large network's switches have hundreds each, so that all lie in one row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HopGroups {
+    hops: Vec<NextHop>,
+    /// Where the hops of every group end.
+    ends: Vec<u32>,
+}
+
+impl HopGroups {
+    /// Adds a group.
+    pub fn push(&mut self, hops: impl IntoIterator<Item = NextHop>) {
+        self.hops.extend(hops);
+        self.ends.push(number(self.hops.len()));
+    }
+
+    /// Number of groups.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no group.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The next hops of a group; nothing if there is none of this number.
+    #[must_use]
+    pub fn get(&self, group: u32) -> Option<&[NextHop]> {
+        let end = |at: usize| self.ends.get(at).map(|&end| end as usize);
+        let at = group as usize;
+        let start = at.checked_sub(1).map_or(Some(0), end)?;
+        self.hops.get(start..end(at)?)
+    }
+
+    /// The next hops of all groups, by number.
+    pub fn iter(&self) -> impl Iterator<Item = &[NextHop]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let hops = &self.hops[start..end as usize];
+            start = end as usize;
+            hops
+        })
+    }
+}
+
+impl FromIterator<Vec<NextHop>> for HopGroups {
+    fn from_iter<T: IntoIterator<Item = Vec<NextHop>>>(groups: T) -> Self {
+        let mut all = Self::default();
+        for hops in groups {
+            all.push(hops);
+        }
+        all
+    }
+}
+
+/// A count as a number: a switch has at most as many next hops as ports times destinations, and entries of more than 32 bits nowhere.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Groups of next hops under construction. None comes twice: each is of other arcs, or of another host.
+#[derive(Debug, Default)]
+pub(super) struct Groups(HopGroups);
+
+impl Groups {
+    /// The number of one more group; an empty one discards.
+    pub(super) fn add(&mut self, hops: impl IntoIterator<Item = NextHop>) -> ForwardAction {
+        let mut hops = hops.into_iter().peekable();
+        if hops.peek().is_none() {
+            return ForwardAction::Discard;
+        }
+        let at = number(self.0.len());
+        self.0.push(hops);
+        ForwardAction::Group(at)
+    }
+
+    /// The groups that entries use, numbered anew in the order of first use.
+    pub(super) fn compact(
+        self,
+        v4: Vec<(Block, ForwardAction)>,
+        v6: Vec<(Block, ForwardAction)>,
+    ) -> SwitchForwarding {
+        let mut groups = HopGroups {
+            hops: Vec::with_capacity(self.0.hops.len()),
+            ends: Vec::with_capacity(self.0.len()),
+        };
+        let mut renamed: Vec<Option<u32>> = vec![None; self.0.len()];
+        let mut rename = |action| match action {
+            ForwardAction::Discard => ForwardAction::Discard,
+            ForwardAction::Group(group) => {
+                let new = *renamed[group as usize].get_or_insert_with(|| {
+                    let new = number(groups.len());
+                    groups.push(self.0.get(group).into_iter().flatten().copied());
+                    new
+                });
+                ForwardAction::Group(new)
+            }
+        };
+        let v4 = v4.into_iter().map(|(b, action)| (b.ipv4(), rename(action)));
+        let ipv4 = v4.collect();
+        let v6 = v6.into_iter().map(|(b, action)| (b.ipv6(), rename(action)));
+        let ipv6 = v6.collect();
+        SwitchForwarding { groups, ipv4, ipv6 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quantities::PortId;
+
+    use super::*;
+
+    fn hop(port: u16) -> NextHop {
+        NextHop {
+            port: PortId::new(port),
+            mac: [0; 6],
+        }
+    }
+
+    #[test]
+    fn groups_are_found_by_number_and_in_order() {
+        let rows = [vec![hop(1), hop(2)], vec![], vec![hop(3)]];
+        let groups: HopGroups = rows.iter().cloned().collect();
+        assert_eq!(groups.iter().collect::<Vec<_>>(), rows);
+        let by_number = (0..4).map(|group| groups.get(group).map(<[NextHop]>::to_vec));
+        let [a, b, c] = rows.map(Some);
+        assert_eq!(by_number.collect::<Vec<_>>(), [a, b, c, None]);
+        assert!(HopGroups::default().is_empty() && groups.len() == 3);
+    }
+
+    #[test]
+    fn groups_that_no_entry_uses_go() {
+        let mut groups = Groups::default();
+        assert_eq!(groups.add([]), ForwardAction::Discard);
+        let [_, b, c] = [1, 2, 3].map(|port| groups.add([hop(port)]));
+        let all = crate::Ipv4Prefix::new(std::net::Ipv4Addr::UNSPECIFIED, 0);
+        let row = |actions: [ForwardAction; 3]| {
+            actions.map(|action| (Block::of_ipv4(all), action)).to_vec()
+        };
+        let table = groups.compact(row([c, b, c]), row([b, c, ForwardAction::Discard]));
+        let ports = table.groups.iter().map(|group| group[0].port.get());
+        assert_eq!(ports.collect::<Vec<_>>(), [3, 2]);
+        let named = |action: &ForwardAction| match action {
+            ForwardAction::Group(group) => Some(*group),
+            ForwardAction::Discard => None,
+        };
+        let v4 = table.ipv4.iter().map(|(_, action)| named(action));
+        assert_eq!(v4.collect::<Vec<_>>(), [Some(0), Some(1), Some(0)]);
+        let v6 = table.ipv6.iter().map(|(_, action)| named(action));
+        assert_eq!(v6.collect::<Vec<_>>(), [Some(1), Some(0), None]);
+    }
+}
