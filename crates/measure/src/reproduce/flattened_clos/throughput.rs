@@ -73,7 +73,7 @@ fn middle(bounds: &crate::Throughput) -> f64 {
 /// Ours.
 pub(super) fn table_3(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let case = THROUGHPUT_CASES[1];
-    let gap = run.effort.pick(0.1, 0.03);
+    let gap = run.effort.pick(0.1, 0.05);
     let mut figures: Vec<ThroughputFigure> = Vec::new();
     for seed in 1..=run.effort.pick(1, 3) {
         figures.extend(case.measure(gap, seed, run.progress).told()?);
