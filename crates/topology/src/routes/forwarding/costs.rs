@@ -105,6 +105,18 @@ impl Cost {
         }
     }
 
+    /// The same where nothing but hops counts, which fewer instructions compare. A way from nowhere comes out as one to here: masks of
+    /// cost [`Cost::ZERO`] say nothing.
+    pub(super) fn mark_hops(masks: &mut [u32], costs: &[Self], onward: &[Self], bit: u32) {
+        for ((mask, cost), onward) in masks.iter_mut().zip(costs).zip(onward) {
+            *mask |= if onward.0.wrapping_add(1) == cost.0 {
+                bit
+            } else {
+                0
+            };
+        }
+    }
+
     /// The direction is known when this is compiled, so that the loop has no branch.
     fn mark_level<const UP: bool>(masks: &mut [u32], costs: &[Self], onward: &[Self], bit: u32) {
         for ((mask, cost), onward) in masks.iter_mut().zip(costs).zip(onward) {

@@ -294,7 +294,7 @@ impl NextSets {
         {
             return None;
         }
-        let layered = matches!(self.kinds.first(), Some(Kind::Layers));
+        let only_hops = matches!(self.kinds.first(), Some(Kind::Hops));
         let own = self.row(switch);
         let mut masks = vec![0; own.len()];
         let arcs: Vec<(ArcId, &Arc)> = fabric.out_arcs(switch).collect();
@@ -302,15 +302,19 @@ impl NextSets {
         for (number, arcs) in arcs.chunks(MASK_ARCS / 2).enumerate() {
             let mut half = vec![0; own.len()];
             for (number, (id, arc)) in arcs.iter().enumerate() {
-                let up = layered && fabric.is_up(*id);
-                Cost::mark(&mut half, own, self.row(arc.to), up, 1 << number);
+                let (onward, bit) = (self.row(arc.to), 1 << number);
+                if only_hops {
+                    Cost::mark_hops(&mut half, own, onward, bit);
+                } else {
+                    Cost::mark(&mut half, own, onward, fabric.is_up(*id), bit);
+                }
             }
             for (mask, half) in masks.iter_mut().zip(half) {
                 *mask |= u64::from(half) << (number * MASK_ARCS / 2);
             }
         }
         for (mask, cost) in masks.iter_mut().zip(own) {
-            if *cost == Cost::NEVER {
+            if *cost == Cost::NEVER || *cost == Cost::ZERO {
                 *mask = 0;
             } else if self.single {
                 *mask &= mask.wrapping_neg();
