@@ -38,6 +38,9 @@ fn parents() -> Vec<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::Stdio;
+
     use super::*;
 
     #[test]
@@ -45,20 +48,17 @@ mod tests {
     fn children_of_children_end_too() {
         let mut shell = Command::new("sh")
             .args(["-c", "sleep 600 & echo $!; wait"])
-            .stdout(std::process::Stdio::piped())
+            .stdout(Stdio::piped())
             .spawn()
             .expect("sh");
         let mut line = String::new();
         let output = shell.stdout.take().expect("a pipe");
-        let mut output = std::io::BufReader::new(output);
-        std::io::BufRead::read_line(&mut output, &mut line).expect("a line");
+        let mut output = BufReader::new(output);
+        output.read_line(&mut line).expect("a line");
         end_with_descendants(shell.id()).expect("kill");
         assert!(!shell.wait().expect("an end").success());
         // The pipe ends with the last that holds it.
         line.clear();
-        assert_eq!(
-            std::io::BufRead::read_line(&mut output, &mut line).expect("an end"),
-            0
-        );
+        assert_eq!(output.read_line(&mut line).expect("an end"), 0);
     }
 }

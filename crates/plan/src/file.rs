@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 use topology::routes::RoutePolicy;
-use topology::{SwitchId, Topology};
+use topology::{HeaderError, SwitchId, Topology, read_with_header};
 
 use super::budget::Budget;
 use super::carrier::{Carrier, CarrierKind, TagCode};
@@ -78,13 +78,6 @@ struct Inside<'a> {
     /// The network, as in a topology file.
     #[serde(borrow)]
     topology: &'a RawValue,
-}
-
-/// What tells a plan file from others.
-#[derive(Debug, Deserialize)]
-struct Header {
-    format: Option<String>,
-    version: Option<u32>,
 }
 
 /// A lossless tag.
@@ -257,25 +250,12 @@ pub enum PlanFileError {
     OtherSwitches(String),
 }
 
-impl PlanFile {
-    /// Reads it, and tells a file of another kind or version by its header.
-    fn read(text: &str) -> Result<Self, PlanFileError> {
-        let file = serde_json::from_str::<Self>(text);
-        let (format, version) = match &file {
-            Ok(file) => (Some(file.format.clone()), Some(file.version)),
-            Err(_) => {
-                let header: Header = serde_json::from_str(text)?;
-                (header.format, header.version)
-            }
-        };
-        if format.as_deref() != Some(FORMAT) {
-            let missing = || "missing".to_owned();
-            let found = format.map_or_else(missing, |f| format!("\"{f}\""));
-            return Err(PlanFileError::Format { found });
-        }
-        match version {
-            Some(version) if version != VERSION => Err(PlanFileError::Version(version)),
-            _ => Ok(file?),
+impl From<HeaderError> for PlanFileError {
+    fn from(error: HeaderError) -> Self {
+        match error {
+            HeaderError::Json(error) => Self::Json(error),
+            HeaderError::Format(found) => Self::Format { found },
+            HeaderError::Version(version) => Self::Version(version),
         }
     }
 }
@@ -288,7 +268,12 @@ impl Tables {
     pub fn from_json(text: &str) -> Result<Self, PlanFileError> {
         let inside = || serde_json::from_str::<Inside<'_>>(text);
         let topology = || inside().map(|file| Topology::from_json(file.topology.get()));
-        let (file, topology) = rayon::join(|| PlanFile::read(text), topology);
+        let tables = || {
+            read_with_header(text, (FORMAT, VERSION), |file: &PlanFile| {
+                (&file.format, file.version)
+            })
+        };
+        let (file, topology) = rayon::join(tables, topology);
         let (file, topology) = (file?, topology??);
         let (priorities, codes) = tags(&file.tags)?;
         let rules = ungroup(&topology, file.rules)?;

@@ -35,6 +35,7 @@ use thiserror::Error;
 use super::build::{Builder, HostDraft};
 use super::error::TopologyError;
 use super::generate::Cables;
+use super::header::{HeaderError, read_with_header};
 use super::ids::NodeId;
 use super::model::{Endpoint, Host, Link, Role, Switch, Topology, VirtualLayers};
 use super::prefix::{Ipv4Prefix, Ipv6Prefix, Subnet};
@@ -63,13 +64,6 @@ struct TopologyFile {
     /// The links.
     #[serde(default)]
     links: Vec<LinkEntry>,
-}
-
-/// What tells a topology file from others.
-#[derive(Debug, Deserialize)]
-struct Header {
-    format: Option<String>,
-    version: Option<u32>,
 }
 
 /// A switch.
@@ -251,24 +245,12 @@ pub enum FileError {
     Topology(#[from] TopologyError),
 }
 
-impl TopologyFile {
-    /// Reads it, and tells a file of another kind or version by its header.
-    fn read(text: &str) -> Result<Self, FileError> {
-        let file = serde_json::from_str::<Self>(text);
-        let (format, version) = match &file {
-            Ok(file) => (Some(file.format.clone()), Some(file.version)),
-            Err(_) => {
-                let header: Header = serde_json::from_str(text)?;
-                (header.format, header.version)
-            }
-        };
-        if format.as_deref() != Some(FORMAT) {
-            let found = format.map_or("missing".to_owned(), |f| format!("\"{f}\""));
-            return Err(FileError::Format { found });
-        }
-        match version {
-            Some(version) if version != VERSION => Err(FileError::Version(version)),
-            _ => Ok(file?),
+impl From<HeaderError> for FileError {
+    fn from(error: HeaderError) -> Self {
+        match error {
+            HeaderError::Json(error) => Self::Json(error),
+            HeaderError::Format(found) => Self::Format { found },
+            HeaderError::Version(version) => Self::Version(version),
         }
     }
 }
@@ -279,7 +261,9 @@ impl Topology {
     /// # Errors
     /// [`FileError`], which names the place and says how to mend it.
     pub fn from_json(text: &str) -> Result<Self, FileError> {
-        let file = TopologyFile::read(text)?;
+        let file = read_with_header(text, (FORMAT, VERSION), |file: &TopologyFile| {
+            (&file.format, file.version)
+        })?;
         let mut builder = Builder::new(file.name);
         let count = file.switches.len() + file.hosts.len();
         let mut nodes = HashMap::with_capacity_and_hasher(count, RandomState::default());

@@ -98,33 +98,31 @@ impl Cost {
 
     /// Sets `bit` of those masks whose cost is what going over an arc that leads up, or not, makes of the cost onward.
     pub(super) fn mark(masks: &mut [u32], costs: &[Self], onward: &[Self], up: bool, bit: u32) {
+        // The direction is known when this is compiled, so that neither loop has a branch.
         if up {
-            Self::mark_level::<true>(masks, costs, onward, bit);
+            Self::mark_over(masks, costs, onward, bit, |cost| cost.over_level(true));
         } else {
-            Self::mark_level::<false>(masks, costs, onward, bit);
+            Self::mark_over(masks, costs, onward, bit, |cost| cost.over_level(false));
         }
     }
 
     /// The same where nothing but hops counts, which fewer instructions compare. A way from nowhere comes out as one to here: masks of
     /// cost [`Cost::ZERO`] say nothing.
     pub(super) fn mark_hops(masks: &mut [u32], costs: &[Self], onward: &[Self], bit: u32) {
-        for ((mask, cost), onward) in masks.iter_mut().zip(costs).zip(onward) {
-            *mask |= if onward.0.wrapping_add(1) == cost.0 {
-                bit
-            } else {
-                0
-            };
-        }
+        Self::mark_over(masks, costs, onward, bit, |cost| {
+            Self(cost.0.wrapping_add(1))
+        });
     }
 
-    /// The direction is known when this is compiled, so that the loop has no branch.
-    fn mark_level<const UP: bool>(masks: &mut [u32], costs: &[Self], onward: &[Self], bit: u32) {
+    fn mark_over(
+        masks: &mut [u32],
+        costs: &[Self],
+        onward: &[Self],
+        bit: u32,
+        over: impl Fn(Self) -> Self,
+    ) {
         for ((mask, cost), onward) in masks.iter_mut().zip(costs).zip(onward) {
-            *mask |= if onward.over_level(UP).0 == cost.0 {
-                bit
-            } else {
-                0
-            };
+            *mask |= if over(*onward) == *cost { bit } else { 0 };
         }
     }
 }
