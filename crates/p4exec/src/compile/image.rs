@@ -7,10 +7,12 @@
 //! [`Runtime::apply`](super::runtime::Runtime::apply) for it.
 //!
 //! ```text
-//! word 0     byte offset of the end of the entries
-//! word 1     byte offset of what a miss comes to
-//! from 2     entries, worst first: masks, values, byte offset of what a hit comes to.
-//!            A multiple of [`UNROLLED`] of them; those that fill up match nothing
+//! word 0     byte offset of what a miss comes to
+//! from 1     byte offset of what a hit comes to, by entry, winners first; a miss for those that are not there, and once more
+//!            behind the last of [`MOST`]
+//! then       by entry, too: the action's place in the table's list, which only tables without a profile have
+//! then       columns: 32 bits of the masks of all entries, those of their values (without masks where every bit counts). Entries
+//!            that are not there have zeroes: whether they match does not matter
 //! then       what entries come to. Without a profile, a row: the action's place in the table's
 //!            list ([`NOTHING`] for none), then its data. With a profile, a pick: the number of
 //!            places, 2^64 divided by it (rounded up), the byte offset of the row of each place
@@ -20,10 +22,14 @@ use p4ir::{Entity as _, TableId, ValidProgram};
 
 use crate::state::{ControlState, RuntimeState, TableCells};
 use crate::tables::revision::Revision;
-use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot, Table};
+use crate::tables::{
+    ActionWord, GroupId, KeyForm, KeyLayout, MAX_ENTRIES, MemberId, RowKind, Slot, Table,
+};
 
 /// Entries that compiled code compares in one go.
-pub(super) const UNROLLED: usize = 4;
+pub(super) const FEW: usize = 4;
+/// Entries that it compares in one go if there are more.
+pub(super) const MOST: usize = MAX_ENTRIES;
 
 /// The place of no action.
 pub(super) const NOTHING: u64 = u64::MAX;
@@ -32,11 +38,27 @@ pub(super) const NOTHING: u64 = u64::MAX;
 const MAX_WORDS: usize = 1 << 14;
 
 /// Word 0 of an image, in bytes.
-pub(super) const END: i32 = 0;
-/// Word 1 of an image, in bytes.
-pub(super) const MISS: i32 = 8;
-/// Where entries begin, in bytes.
-pub(super) const ENTRIES: usize = 16;
+pub(super) const MISS: i32 = 0;
+/// Where it is said what hits come to, in bytes.
+pub(super) const HITS: usize = 8;
+/// Where it is said which actions that are, in bytes.
+pub(super) const ACTIONS: usize = HITS + 8 * (MOST + 1);
+/// Where columns begin, in bytes.
+pub(super) const COLUMNS: usize = ACTIONS + 8 * (MOST + 1);
+/// Bytes of 32 bits of all entries.
+pub(super) const LANES: usize = 4 * MOST;
+
+/// Bits of a key that a column has.
+const COLUMN_BITS: u32 = 32;
+
+/// The columns of a table: the word of the dense key, and how far up its 32 bits stand there.
+pub(super) fn columns(layout: &KeyLayout) -> Vec<(usize, u32)> {
+    let of_word = |word| {
+        let bits = layout.dense_bits(word);
+        (0..bits.div_ceil(COLUMN_BITS)).map(move |nth| (word, nth * COLUMN_BITS))
+    };
+    (0..layout.dense_words()).flat_map(of_word).collect()
+}
 
 /// What an image was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,20 +74,30 @@ struct Image {
     words: Vec<u64>,
 }
 
+/// Where a table's image is, 0 if it has none.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Addresses {
+    /// Of an image of up to [`FEW`] entries.
+    pub(super) few: u64,
+    /// Of any.
+    pub(super) any: u64,
+}
+
 /// The images of the tables of a program.
 #[derive(Debug)]
 pub(super) struct Images {
     /// The tables that compiled code looks up by itself, if they have an image.
     tables: Vec<(TableId, Image)>,
-    /// By table: where its image is, 0 if it has none.
-    addresses: Vec<u64>,
+    /// By table.
+    addresses: Vec<Addresses>,
 }
 
 impl Images {
     /// Images, not made yet, of these tables.
     pub(super) fn new(program: &ValidProgram, tables: Vec<TableId>) -> Self {
         Self {
-            addresses: vec![0; program.tables.len()],
+            addresses: vec![Addresses::default(); program.tables.len()],
             tables: tables
                 .into_iter()
                 .map(|id| (id, Image::default()))
@@ -98,16 +130,18 @@ impl Images {
             image.words.clear();
             let keeps = data.cells(*id).is_some_and(TableCells::keeps);
             let made = !keeps && draw(&mut image.words, (*id, table), state, control).is_some();
-            self.addresses[id.index()] = if made && image.words.len() <= MAX_WORDS {
+            let any = if made && image.words.len() <= MAX_WORDS {
                 image.words.as_ptr().expose_provenance() as u64
             } else {
                 0
             };
+            let few = if table.len() <= FEW { any } else { 0 };
+            self.addresses[id.index()] = Addresses { few, any };
         }
     }
 
-    /// The address of each table's image, 0 for none.
-    pub(super) fn addresses(&self) -> &[u64] {
+    /// Where each table's image is.
+    pub(super) fn addresses(&self) -> &[Addresses] {
         &self.addresses
     }
 }
@@ -120,21 +154,16 @@ fn draw(
     control: &ControlState,
 ) -> Option<()> {
     let entries = table.small().entries()?;
-    let length = entries.first().map_or(0, |(entry, _)| entry.len());
-    words.extend([0, 0]);
-    // Worst first, so that the last match is the winner.
-    for (entry, _) in entries.iter().rev() {
-        words.extend_from_slice(entry);
-        words.push(0);
+    words.resize(COLUMNS / 8, 0);
+    let layout = table.layout();
+    for (word, up) in columns(layout) {
+        let dense = layout.dense_words();
+        let lane = |at: usize| move |entry: &[u64]| (entry[at] >> up) as u32;
+        if layout.form() != KeyForm::Exact {
+            push_lanes(words, &entries, lane(word));
+        }
+        push_lanes(words, &entries, lane(dense + word));
     }
-    let filling = entries.len().next_multiple_of(UNROLLED) - entries.len();
-    for _ in 0..filling {
-        // No key has a bit under a mask of zero.
-        words.extend(std::iter::repeat_n(0, length / 2));
-        words.extend(std::iter::repeat_n(1, length / 2));
-        words.push(0);
-    }
-    words[0] = bytes(words.len());
     let program = control.program();
     let profile = program.tables[id].implementation;
     let mut artist = Artist {
@@ -145,12 +174,28 @@ fn draw(
     };
     let miss = artist.default_row();
     let miss = artist.target(&[(1, miss)]);
-    artist.words[1] = miss;
-    for (nth, (_, slot)) in entries.iter().rev().enumerate() {
-        let target = artist.entry(*slot)?;
-        artist.words[2 + nth * (length + 1) + length] = target;
+    artist.words[MISS as usize / 8] = miss;
+    artist.words[HITS / 8..ACTIONS / 8].fill(miss);
+    for (nth, (_, slot)) in entries.iter().enumerate() {
+        artist.words[HITS / 8 + nth] = artist.entry(*slot)?;
+    }
+    if artist.profile.is_none() {
+        for nth in 0..=MOST {
+            let row = artist.words[HITS / 8 + nth] / 8;
+            artist.words[ACTIONS / 8 + nth] = artist.words[row as usize];
+        }
     }
     Some(())
+}
+
+/// Appends 32 bits of every entry, as a vector of them is read.
+fn push_lanes(words: &mut Vec<u64>, entries: &[(&[u64], Slot)], of: impl Fn(&[u64]) -> u32) {
+    let mut lanes = [[0; 4]; MOST];
+    for (lane, (entry, _)) in lanes.iter_mut().zip(entries) {
+        *lane = of(entry).to_ne_bytes();
+    }
+    let (pairs, _) = lanes.as_flattened().as_chunks();
+    words.extend(pairs.iter().map(|pair| u64::from_ne_bytes(*pair)));
 }
 
 /// A byte offset.

@@ -20,6 +20,7 @@ use quantities::{Bytes, PortId};
 use serde::{Deserialize, Serialize};
 
 use super::frame::Slot;
+use super::image::Addresses;
 use super::runtime::{Runtime, WideOp};
 use super::site::{Site, first_case};
 use crate::externs::counter::CounterCell;
@@ -57,8 +58,8 @@ pub(super) struct Ctx {
     args: *const u64,
     /// Whether the last table application hit.
     hit: u64,
-    /// By table: the address of its image, or 0 (see [`super::image`]).
-    images: *const u64,
+    /// By table: where its image is (see [`super::image`]).
+    images: *const Addresses,
     /// By extern object: the cells of a counter.
     counters: *const Cells,
     /// What counters count of the packet.
@@ -74,6 +75,10 @@ pub(super) struct Ctx {
     /// Where the packet goes when ingress sends it on, and its replica number.
     port: u64,
     rid: u64,
+    /// What the program says of a packet that is sent: the egress queue, and both priorities.
+    queue: u64,
+    ing_prio: u64,
+    eg_prio: u64,
     /// Where the key of a look-up goes that is found ahead, room for [`KEY_WORDS`].
     key: *mut u64,
     /// A [`Runtime`].
@@ -138,12 +143,28 @@ pub(super) mod field {
     pub(in crate::compile) const REQUESTED: i32 = offset_of!(Ctx, requested) as i32;
     pub(in crate::compile) const PORT: i32 = offset_of!(Ctx, port) as i32;
     pub(in crate::compile) const RID: i32 = offset_of!(Ctx, rid) as i32;
+    pub(in crate::compile) const QUEUE: i32 = offset_of!(Ctx, queue) as i32;
+    pub(in crate::compile) const ING_PRIO: i32 = offset_of!(Ctx, ing_prio) as i32;
+    pub(in crate::compile) const EG_PRIO: i32 = offset_of!(Ctx, eg_prio) as i32;
     pub(in crate::compile) const KEY: i32 = offset_of!(Ctx, key) as i32;
+
+    /// Those that stay as they are while code runs.
+    pub(in crate::compile) const CONSTANT: [i32; 8] = [
+        PACKET,
+        PACKET_LEN,
+        IMAGES,
+        COUNTERS,
+        LENGTH,
+        NOW_US,
+        IN_PORT,
+        PORT_STATUS,
+    ];
 }
 
 /// What compiled code takes for granted of the build that runs it, besides the order of its helpers.
 pub(super) const ABI: &[u32] = &[
     size_of::<Ctx>() as u32,
+    size_of::<Addresses>() as u32,
     field::PACKET as u32,
     field::PACKET_LEN as u32,
     field::CURSOR as u32,
@@ -160,6 +181,9 @@ pub(super) const ABI: &[u32] = &[
     field::REQUESTED as u32,
     field::PORT as u32,
     field::RID as u32,
+    field::QUEUE as u32,
+    field::ING_PRIO as u32,
+    field::EG_PRIO as u32,
     field::KEY as u32,
     KEY_WORDS as u32,
     FIRST_TABLE as u32,
@@ -277,7 +301,7 @@ impl<'a> Session<'a> {
     pub(super) fn new(
         code: &'a Code,
         runtime: Runtime<'a>,
-        images: &'a [u64],
+        images: &'a [Addresses],
         counters: &'a [Cells],
         port_status: &'a [u64],
     ) -> Self {
@@ -298,6 +322,9 @@ impl<'a> Session<'a> {
             requested: 0,
             port: 0,
             rid: 0,
+            queue: 0,
+            ing_prio: 0,
+            eg_prio: 0,
             key: std::ptr::null_mut(),
             runtime: std::ptr::null_mut(),
         };
@@ -381,6 +408,12 @@ impl<'a> Session<'a> {
     /// The port and replica number with which the last packet left ingress.
     pub(super) const fn forwarded(&self) -> (PortId, u16) {
         (PortId::new(self.ctx.port as u16), self.ctx.rid as u16)
+    }
+
+    /// What the program said of the last packet that the function of all blocks sent: the egress queue and both priorities, zero if
+    /// the program has none.
+    pub(super) const fn said(&self) -> (u64, [u64; 2]) {
+        (self.ctx.queue, [self.ctx.ing_prio, self.ctx.eg_prio])
     }
 
     fn run_writing(&mut self, kind: BlockKind, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {

@@ -138,6 +138,21 @@ impl Fields {
     }
 }
 
+impl Fields {
+    /// What is told of a packet beside its bytes.
+    #[inline]
+    fn metadata(&self, (queue, [ing_prio, eg_prio]): (u64, [u64; 2]), rid: u16) -> OutputMetadata {
+        let class = |cell: Cell, said: u64| cell.map(|_| Priority::new(said.min(255) as u8));
+        OutputMetadata {
+            queue: queue as u8,
+            ing_prio: class(self.ing_prio, ing_prio),
+            eg_prio: class(self.eg_prio, eg_prio),
+            instance_type: instance_type::NORMAL as u32,
+            rid,
+        }
+    }
+}
+
 fn get(frame: &[u64], cell: Cell) -> u64 {
     cell.map_or(0, |(word, _)| frame[word])
 }
@@ -432,17 +447,19 @@ impl Machine<'_> {
             self.enter(info, now, bytes.len(), port);
         }
         let start = out.bytes.len();
-        let (way, forwarded);
+        let (way, forwarded, said);
         if let Some(room) = self.in_one {
             (way, pass.parsed) = self.session.run_whole(pass, port, &mut out.bytes, room);
             forwarded = self.session.forwarded();
+            said = self.session.said();
         } else {
             (way, forwarded) = self.run_blocks(&mut pass, &mut out.bytes);
+            said = self.said();
         }
         match way {
             Way::Sent => {
                 let (port, rid) = forwarded;
-                let metadata = self.output_metadata(rid);
+                let metadata = self.fields.metadata(said, rid);
                 out.sent.push(Departure {
                     arrival: out.arrival,
                     port,
@@ -577,17 +594,12 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn output_metadata(&mut self, rid: u16) -> OutputMetadata {
+    /// What the frame says of a packet that leaves egress: the egress queue and both priorities.
+    fn said(&self) -> (u64, [u64; 2]) {
         let fields = self.fields;
         let frame = &*self.session.runtime.frame;
-        let class = |cell: Cell| cell.map(|(word, _)| Priority::new(frame[word].min(255) as u8));
-        OutputMetadata {
-            queue: get(frame, fields.standard.priority) as u8,
-            ing_prio: class(fields.ing_prio),
-            eg_prio: class(fields.eg_prio),
-            instance_type: instance_type::NORMAL as u32,
-            rid,
-        }
+        let classes = [fields.ing_prio, fields.eg_prio].map(|cell| get(frame, cell));
+        (get(frame, fields.standard.priority), classes)
     }
 }
 

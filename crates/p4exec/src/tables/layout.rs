@@ -202,6 +202,12 @@ impl KeyLayout {
         self.dense
     }
 
+    /// The bits of a dense word, from its low end, that belong to fields.
+    pub(crate) fn dense_bits(&self, word: usize) -> u32 {
+        let pieces = self.pieces.iter().filter(|piece| piece.word == word);
+        pieces.map(|piece| piece.bits).sum()
+    }
+
     /// Words of an entry's stored key.
     #[must_use]
     pub const fn stored_words(&self) -> usize {

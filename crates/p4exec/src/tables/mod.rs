@@ -6,7 +6,7 @@
 //! | one LPM, the rest exact | one tree bitmap per exact part ([`lpm`]) | longest prefix |
 //! | anything else | tuple-space search, tuples merged ([`tuple_space`]) | largest priority, then lowest slot |
 //!
-//! A table of a few short keys is not asked through its structure at all ([`few`]).
+//! A table of a few short keys is not asked through its structure at all ([`small_table`]).
 //!
 //! Entries lie side by side as packed words ([`records`]), keys and actions alike; the typed forms
 //! ([`Entry`], [`FieldMatch`], [`EntryAction`]) are made when somebody asks. How keys are packed
@@ -39,6 +39,7 @@ pub use entry::{
 pub use key::{FieldMatch, KeyField, MatchKind};
 pub use layout::{KeyForm, KeyLayout, PackedKey};
 pub use profile::{ActionProfile, GroupMember};
+pub(crate) use small_table::MAX_ENTRIES;
 pub use table::{EntryView, Table, approach};
 
 use crate::prefetch;

@@ -8,7 +8,7 @@ use super::records::Records;
 use crate::value::Bits;
 
 /// The most entries compared so.
-const MAX_ENTRIES: usize = 16;
+pub(crate) const MAX_ENTRIES: usize = 16;
 
 /// Tables that ever had more slots than this keep to their index: looking for the last entries among
 /// many free slots at each removal would cost more than it gains.

@@ -1,7 +1,10 @@
 //! Calls of v1model's extern functions and methods.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
+use cranelift_codegen::ir::{
+    InstBuilder as _, Value,
+    types::{I32, I64},
+};
 use p4ir::{
     Const, Entity as _, ExprId, ExprKind, ExternArg, ExternCall, ExternCallee, ExternFunction,
     ExternId, ExternMethod, Place, Span, Type,
@@ -359,10 +362,12 @@ impl Gen<'_, '_> {
             let count = (bytes - start).min(tables.len() as u32);
             // The remainder so far goes into the first four bytes, its low byte first.
             let into = self.b.ins().bswap(rest);
-            let mut sum = if count < 4 {
-                self.shr_imm(rest, 8 * count)
-            } else {
-                self.imm(0)
+            let mut sum = match count {
+                0..4 => {
+                    let left = self.shr_imm(rest, 8 * count);
+                    Some(self.b.ins().ireduce(I32, left))
+                }
+                _ => None,
             };
             for byte in 0..count {
                 let word = words[((start + byte) / 8) as usize];
@@ -376,10 +381,15 @@ impl Gen<'_, '_> {
                 let offset = self.shl_imm(index, 2);
                 let at = self.b.ins().iadd(base, offset);
                 let table = (count - 1 - byte) as usize * size_of_val(&tables[0]);
-                let share = self.b.ins().uload32(FLAGS, at, table as i32);
-                sum = self.b.ins().bxor(sum, share);
+                let share = self.b.ins().load(I32, FLAGS, at, table as i32);
+                sum = Some(match sum {
+                    Some(sum) => self.b.ins().bxor(sum, share),
+                    None => share,
+                });
             }
-            rest = sum;
+            if let Some(sum) = sum {
+                rest = self.b.ins().uextend(I64, sum);
+            }
         }
         let end = self.imm_u(config.final_xor);
         self.b.ins().bxor(rest, end)
@@ -408,11 +418,15 @@ impl Gen<'_, '_> {
                 }
             }
         }
-        for shift in [32, 16, 16, 16] {
-            let high = self.shr_imm(sum, shift);
-            let low = self.and_imm(sum, (1 << shift) - 1);
-            sum = self.b.ins().iadd(high, low);
-        }
+        // A sum and itself with its halves exchanged: what the lower half carries over is what the upper one had too much.
+        let turned = self.b.ins().rotl_imm_s(sum, 32);
+        let sum = self.b.ins().iadd(sum, turned);
+        let sum = self.b.ins().ushr_imm_s(sum, 32);
+        let sum = self.b.ins().ireduce(I32, sum);
+        let turned = self.b.ins().rotl_imm_s(sum, 16);
+        let sum = self.b.ins().iadd(sum, turned);
+        let sum = self.b.ins().ushr_imm_s(sum, 16);
+        let sum = self.b.ins().uextend(I64, sum);
         let flipped = self.b.ins().bnot(sum);
         self.and_imm(flipped, 0xffff)
     }
@@ -538,11 +552,13 @@ impl Gen<'_, '_> {
         let counters = self.load_ctx(field::COUNTERS);
         let entry = id.index() * cells::SIZE;
         let (at, count) = ((entry + cells::AT) as i32, (entry + cells::COUNT) as i32);
-        let count = self.b.ins().load(I64, FLAGS, counters, count);
+        // Cells stay where they are while code runs.
+        let constant = FLAGS.with_readonly().with_can_move();
+        let count = self.b.ins().load(I64, constant, counters, count);
         let within = self.b.ins().icmp(IntCC::UnsignedLessThan, index, count);
         let done = self.label();
         self.branch_unless(within, done);
-        let at = self.b.ins().load(I64, FLAGS, counters, at);
+        let at = self.b.ins().load(I64, constant, counters, at);
         let offset = self.b.ins().imul_imm_s(index, cells::CELL as i64);
         let cell = self.b.ins().iadd(at, offset);
         let one = self.imm(1);

@@ -57,6 +57,14 @@ impl Gen<'_, '_> {
                 alone: false,
             };
         }
+        if inside {
+            return Piece {
+                word: self.word(value, (low / 64) as usize),
+                up: to as i32 - (low % 64) as i32,
+                mask,
+                alone: false,
+            };
+        }
         Piece {
             word: self.bits_from(value, low, count)[0],
             up: to as i32,
@@ -70,12 +78,12 @@ impl Gen<'_, '_> {
         let mut word: Option<Value> = None;
         for piece in pieces {
             let by = piece.up.unsigned_abs();
-            let (moved, there) = if piece.up < 0 {
-                (self.shr_imm(piece.word, by), u64::MAX >> by)
+            let moved = if piece.up < 0 {
+                self.shr_imm(piece.word, by)
             } else {
-                (self.shl_imm(piece.word, by), u64::MAX << by)
+                self.shl_imm(piece.word, by)
             };
-            let part = if piece.alone || piece.mask == there {
+            let part = if piece.alone {
                 moved
             } else {
                 self.and_imm(moved, piece.mask)

@@ -14,6 +14,60 @@ impl Gen<'_, '_> {
         self.known_within(value, STEPS)
     }
 
+    /// The bits that a value may have set, as far as a few instructions tell; the others are zero.
+    pub(super) fn possible(&self, value: Value) -> u64 {
+        self.possible_within(value, STEPS)
+    }
+
+    fn possible_within(&self, value: Value, steps: u32) -> u64 {
+        if let Some(possible) = self.narrow.get(&value) {
+            return *possible;
+        }
+        let dfg = &self.b.func.dfg;
+        let bits = dfg.value_type(value).bits().clamp(1, 64);
+        let all = u64::MAX >> (64 - bits);
+        let (ValueDef::Result(inst, _), Some(steps_left)) =
+            (dfg.value_def(value), steps.checked_sub(1))
+        else {
+            return all;
+        };
+        let of = |value| self.possible_within(value, steps_left);
+        let number = |value| self.known_within(value, steps_left);
+        let possible = match dfg.insts[inst] {
+            InstructionData::UnaryImm {
+                opcode: Opcode::Iconst,
+                imm,
+            } => imm.bits() as u64,
+            InstructionData::Unary {
+                opcode: Opcode::Uextend | Opcode::Ireduce,
+                arg,
+            } => of(arg),
+            InstructionData::IntCompare { .. } => 1,
+            InstructionData::Load { opcode, .. } => match opcode {
+                Opcode::Uload8 => 0xff,
+                Opcode::Uload16 => 0xffff,
+                Opcode::Uload32 => 0xffff_ffff,
+                _ => all,
+            },
+            InstructionData::Binary {
+                opcode,
+                args: [a, b],
+            } => match opcode {
+                Opcode::Band => of(a) & of(b),
+                Opcode::Bor | Opcode::Bxor => of(a) | of(b),
+                Opcode::Ishl => shifted_left(of(a), number(b)),
+                Opcode::Ushr => shifted_right(of(a), number(b)),
+                _ => all,
+            },
+            InstructionData::Ternary {
+                opcode: Opcode::Select,
+                args: [_, then, other],
+            } => of(then) | of(other),
+            _ => all,
+        };
+        possible & all
+    }
+
     fn known_within(&self, value: Value, steps: u32) -> Option<u64> {
         let dfg = &self.b.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(value) else {
@@ -29,9 +83,9 @@ impl Gen<'_, '_> {
                 imm,
             } => Some(imm.bits() as u64 & mask),
             InstructionData::Unary {
-                opcode: Opcode::Uextend,
+                opcode: Opcode::Uextend | Opcode::Ireduce,
                 arg,
-            } => of(arg),
+            } => Some(of(arg)? & mask),
             InstructionData::IntCompare { args, cond, .. } => {
                 compare(cond, of(args[0])?, of(args[1])?).map(u64::from)
             }
@@ -49,6 +103,28 @@ impl Gen<'_, '_> {
             _ => None,
         }
     }
+}
+
+/// What a left shift of some bits by others can set: everything above the lowest bit, unless it is known how far.
+fn shifted_left(bits: u64, by: Option<u64>) -> u64 {
+    match by {
+        Some(by @ 0..64) => bits << by,
+        _ if bits == 0 => 0,
+        _ => u64::MAX << bits.trailing_zeros(),
+    }
+}
+
+/// The same for a right shift.
+fn shifted_right(bits: u64, by: Option<u64>) -> u64 {
+    match by {
+        Some(by @ 0..64) => bits >> by,
+        _ => ones_below(bits),
+    }
+}
+
+/// All bits up to the highest that is set.
+fn ones_below(bits: u64) -> u64 {
+    u64::MAX.checked_shr(bits.leading_zeros()).unwrap_or(0)
 }
 
 /// A comparison of numbers without sign.

@@ -82,6 +82,8 @@ struct Unit<'p> {
     writing: Option<u32>,
     /// Places so far that ask the switch for a clone or the like.
     requests: usize,
+    /// Whether there are loops, or states that come back, which count their rounds.
+    spends_rounds: bool,
     /// Tables that compiled code looks up by itself while their entries are few.
     looked_up: BTreeSet<TableId>,
     /// Where packets end early, and the label of that end in the function of all blocks.
@@ -148,6 +150,7 @@ pub(super) fn compile<'p>(
         stack: HashMap::new(),
         writing: None,
         requests: 0,
+        spends_rounds: false,
         looked_up: BTreeSet::new(),
         cut,
         cut_end: None,
@@ -444,6 +447,8 @@ struct Gen<'u, 'p> {
     rejections: Option<Rejections>,
     /// Fields of the packet and where they were cut out.
     origins: HashMap<Value, Origin>,
+    /// The bits that values may have set which were loaded from where more would not fit.
+    narrow: HashMap<Value, u64>,
     /// Whether the code that follows can be reached.
     live: bool,
     /// Whether it goes to a block that nothing jumps to.
@@ -497,6 +502,7 @@ impl<'u, 'p> Gen<'u, 'p> {
             registers: None,
             rejections: None,
             origins: HashMap::new(),
+            narrow: HashMap::new(),
             live: true,
             idle: false,
             targets: Vec::new(),
@@ -564,7 +570,12 @@ impl<'u, 'p> Gen<'u, 'p> {
     }
 
     fn load_ctx(&mut self, field: i32) -> Value {
-        self.b.ins().load(I64, FLAGS, self.ctx, field)
+        let flags = if field::CONSTANT.contains(&field) {
+            FLAGS.with_readonly().with_can_move()
+        } else {
+            FLAGS
+        };
+        self.b.ins().load(I64, flags, self.ctx, field)
     }
 
     fn store_ctx(&mut self, field: i32, value: Value) {

@@ -99,13 +99,17 @@ impl<'p> Gen<'_, 'p> {
                 continue;
             }
             cases = others;
-            let holds = match &case.matches {
-                SelectMatch::Sets(sets) => self.sets_hold(sets, &values),
-                SelectMatch::ValueSet(id) => Some(self.value_set_holds(*id, &values)),
-            };
-            let Some(holds) = holds else {
+            let Some(mut holds) = self.case_holds(case, &values) else {
                 return self.go(case.target, labels);
             };
+            // Cases behind it that go the same way share its branch: which of them it is, a processor need not guess.
+            while let [same, others @ ..] = cases
+                && same.target == case.target
+                && let Some(also) = self.case_holds(same, &values)
+            {
+                cases = others;
+                holds = self.b.ins().bor(holds, also);
+            }
             let next = self.label();
             if let Target::State(state) = case.target {
                 self.branch(holds, labels[&state], next);
@@ -120,6 +124,14 @@ impl<'p> Gen<'_, 'p> {
         // BMv2 ends the parse and names no error.
         let none = self.imm(0);
         self.reject(none);
+    }
+
+    /// Whether a case holds; `None` if it does whatever the keys are.
+    fn case_holds(&mut self, case: &SelectCase, keys: &[SelectKey]) -> Option<Value> {
+        match &case.matches {
+            SelectMatch::Sets(sets) => self.sets_hold(sets, keys),
+            SelectMatch::ValueSet(id) => Some(self.value_set_holds(*id, keys)),
+        }
     }
 
     /// Has cases of sets searched outside.

@@ -380,6 +380,7 @@ impl<'p> Gen<'_, 'p> {
 
     /// Counts a loop round or parser state that stands for so many; too many reject in a parser and abort elsewhere.
     pub(super) fn spend_rounds(&mut self, count: u32) {
+        self.unit.spends_rounds = true;
         let rounds = self.load_ctx(field::ROUNDS);
         let rounds = self.b.ins().iadd_imm_s(rounds, i64::from(count));
         self.store_ctx(field::ROUNDS, rounds);

@@ -2,20 +2,32 @@
 //! image (see [`image`](crate::compile::image)), any other by a helper that gets the keys on the
 //! stack. The code of each action takes its data straight from the words that were found.
 
+use std::mem::offset_of;
+
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder as _, MemFlagsData, Value, types::I64};
+use cranelift_codegen::ir::{
+    InstBuilder as _, MemFlagsData, Value,
+    types::{I32, I32X4, I64},
+};
 use cranelift_frontend::Variable;
 use p4ir::{Entity as _, MatchKind, TableId, VarId};
 
 use super::words::Words;
-use super::{Cut, Exits, FLAGS, Gen, Helper, field};
-use crate::compile::image;
+use super::{Cut, Exits, FLAGS, Gen, Helper, Label, field};
+use crate::compile::image::{self, Addresses};
 use crate::externs::hash::HashAlgorithm;
 use crate::state::ProfileState;
-use crate::tables::Table;
+use crate::tables::layout::low_ones;
+use crate::tables::{KeyForm, KeyLayout, Table};
 
 /// An image stays as it is while code runs, so its words may be loaded where they are used.
 const IMAGE: MemFlagsData = MemFlagsData::trusted().with_readonly().with_can_move();
+
+/// The same for vectors, which do not lie at multiples of their length.
+const VECTOR: MemFlagsData = MemFlagsData::new()
+    .with_notrap()
+    .with_readonly()
+    .with_can_move();
 
 /// Values with their widths.
 type Fields = Vec<(Words, u32)>;
@@ -38,6 +50,28 @@ enum Choice {
     Direct,
     /// By a hash.
     Hash(HashAlgorithm),
+}
+
+/// A key as it is compared with four entries at once: one to a lane, so that no branch depends on the key.
+struct Columns {
+    /// By column: its 32 bits of the key, four times.
+    keys: Vec<Value>,
+    /// Whether entries have masks.
+    masked: bool,
+}
+
+impl Columns {
+    fn of(generator: &mut Gen<'_, '_>, key: &[Value], layout: &KeyLayout) -> Self {
+        let columns = image::columns(layout).into_iter().map(|(word, up)| {
+            let bits = generator.shr_imm(key[word], up);
+            let bits = generator.b.ins().ireduce(I32, bits);
+            generator.b.ins().splat(I32X4, bits)
+        });
+        Self {
+            keys: columns.collect(),
+            masked: layout.form() != KeyForm::Exact,
+        }
+    }
 }
 
 impl<'p> Gen<'_, 'p> {
@@ -108,13 +142,8 @@ impl<'p> Gen<'_, 'p> {
             self.look_up_outside(id, &key, &selector, found);
             return found;
         };
-        let images = self.load_ctx(field::IMAGES);
-        let place = id.index() as i32 * 8;
-        let image = self.b.ins().load(I64, FLAGS, images, place);
-        let (here, outside, done) = (self.label(), self.label(), self.label());
-        self.branch(image, here, outside);
-        self.bind(here);
-        self.look_up_here(image, &key, (choice, &selector), found);
+        let done = self.label();
+        let outside = self.look_up_here(id, &key, (choice, &selector), found);
         self.goto(done);
         self.bind(outside);
         self.set_cold();
@@ -166,73 +195,120 @@ impl<'p> Gen<'_, 'p> {
         self.b.def_var(found.hit, hit);
     }
 
-    /// Compares the key with the entries of an image.
+    /// Compares the key with the entries of an image. The label is that of tables without one.
     fn look_up_here(
         &mut self,
-        image: Value,
+        id: TableId,
         key: &[Value],
         (choice, selector): (Choice, &Fields),
         found: Found,
-    ) {
-        let miss = self.b.ins().load(I64, IMAGE, image, image::MISS);
-        let best = self.b.declare_var(I64);
-        self.b.def_var(best, miss);
-        if !key.is_empty() {
-            self.compare_all(image, key, best);
+    ) -> Label {
+        let layout = self.unit.control.known_table(id).map(Table::layout);
+        let images = self.load_ctx(field::IMAGES);
+        let at = (id.index() * size_of::<Addresses>()) as i32;
+        let address = |g: &mut Self, of: usize| {
+            let of = at + of as i32;
+            g.b.ins().load(I64, IMAGE, images, of)
+        };
+        let outside = self.label();
+        let image;
+        let mut entry = None;
+        match layout {
+            Some(layout) if !key.is_empty() => {
+                let columns = Columns::of(self, key, layout);
+                let [image_of, place] = [(); 2].map(|()| self.b.declare_var(I64));
+                let (short, long, many) = (self.label(), self.label(), self.label());
+                let done = self.label();
+                let few = address(self, offset_of!(Addresses, few));
+                self.branch(few, short, long);
+                self.bind(short);
+                let same = self.lanes(few, &columns, 0);
+                self.set_first(place, same, image::FEW);
+                self.b.def_var(image_of, few);
+                self.goto(done);
+                self.bind(long);
+                self.set_cold();
+                let any = address(self, offset_of!(Addresses, any));
+                self.branch(any, many, outside);
+                self.bind(many);
+                self.set_cold();
+                let [a, b, c, d] = [0, 1, 2, 3].map(|nth| self.lanes(any, &columns, nth));
+                let (low, high) = (self.b.ins().snarrow(a, b), self.b.ins().snarrow(c, d));
+                let same = self.b.ins().snarrow(low, high);
+                self.set_first(place, same, image::MOST);
+                self.b.def_var(image_of, any);
+                self.goto(done);
+                self.bind(done);
+                image = self.b.use_var(image_of);
+                let place = self.b.use_var(place);
+                let offset = self.shl_imm(place, 3);
+                entry = Some(self.b.ins().iadd(image, offset));
+            }
+            _ => {
+                image = address(self, offset_of!(Addresses, any));
+                self.branch_unless(image, outside);
+            }
         }
-        let best = self.b.use_var(best);
+        let miss = self.b.ins().load(I64, IMAGE, image, image::MISS);
+        let best = match entry {
+            Some(entry) => self.b.ins().load(I64, IMAGE, entry, image::HITS as i32),
+            None => miss,
+        };
         let hit = self.b.ins().icmp(IntCC::NotEqual, best, miss);
         let hit = self.b.ins().uextend(I64, hit);
         self.b.def_var(found.hit, hit);
         let mut row = self.b.ins().iadd(image, best);
-        if let Choice::Hash(algorithm) = choice {
-            let hash = self.hash_of(algorithm, selector);
-            let hash = self.and_imm(hash, ProfileState::cut(u64::MAX));
-            row = self.pick(image, row, hash);
-        }
-        let position = self.b.ins().load(I64, IMAGE, row, 0);
+        let position = match (choice, entry) {
+            (Choice::Direct, Some(entry)) => {
+                self.b.ins().load(I64, IMAGE, entry, image::ACTIONS as i32)
+            }
+            (Choice::Direct, None) => self.b.ins().load(I64, IMAGE, row, 0),
+            (Choice::Hash(algorithm), _) => {
+                let hash = self.hash_of(algorithm, selector);
+                let hash = self.and_imm(hash, ProfileState::cut(u64::MAX));
+                row = self.pick(image, row, hash);
+                self.b.ins().load(I64, IMAGE, row, 0)
+            }
+        };
         self.b.def_var(found.position, position);
         let args = self.b.ins().iadd_imm_s(row, 8);
         self.b.def_var(found.args, args);
+        outside
     }
 
-    /// Sets `best` to what the last entry of an image that matches comes to. No branch depends on the key.
-    fn compare_all(&mut self, image: Value, key: &[Value], best: Variable) {
-        let end = self.b.ins().load(I64, IMAGE, image, image::END);
-        let end = self.b.ins().iadd(image, end);
-        let at = self.b.declare_var(I64);
-        let first = self.b.ins().iadd_imm_s(image, image::ENTRIES as i64);
-        self.b.def_var(at, first);
-        let [head, body, done] = [(); 3].map(|()| self.b.create_block());
-        self.b.ins().jump(head, &[]);
-        self.b.switch_to_block(head);
-        let entry = self.b.use_var(at);
-        let over = self.b.ins().icmp(IntCC::Equal, entry, end);
-        self.b.ins().brif(over, done, &[], body, &[]);
-        self.b.switch_to_block(body);
-        let words = key.len();
-        let stride = (2 * words + 1) * 8;
-        let mut target = self.b.use_var(best);
-        for nth in 0..image::UNROLLED {
-            let word = |index: usize| (nth * stride + index * 8) as i32;
-            let (mut masked, mut values) = (Vec::new(), Vec::new());
-            for (i, key) in key.iter().enumerate() {
-                let mask = self.b.ins().load(I64, IMAGE, entry, word(i));
-                masked.push(self.b.ins().band(*key, mask));
-                values.push(self.b.ins().load(I64, IMAGE, entry, word(words + i)));
-            }
-            let same = self.equal(&masked, &values);
-            let own = self.b.ins().load(I64, IMAGE, entry, word(2 * words));
-            target = self.b.ins().select(same, own, target);
+    /// Which of four entries match: lanes of ones and of zeroes.
+    fn lanes(&mut self, image: Value, columns: &Columns, nth: usize) -> Value {
+        let mut at = image::COLUMNS + nth * image::FEW * size_of::<u32>();
+        let mut all = None;
+        for key in &columns.keys {
+            let mut load = |g: &mut Self| {
+                let lanes = g.b.ins().load(I32X4, VECTOR, image, at as i32);
+                at += image::LANES;
+                lanes
+            };
+            let key = match columns.masked.then(|| load(self)) {
+                Some(mask) => self.b.ins().band(*key, mask),
+                None => *key,
+            };
+            let value = load(self);
+            let same = self.b.ins().icmp(IntCC::Equal, key, value);
+            all = Some(match all {
+                Some(others) => self.b.ins().band(others, same),
+                None => same,
+            });
         }
-        self.b.def_var(best, target);
-        let next = self
-            .b
-            .ins()
-            .iadd_imm_s(entry, (image::UNROLLED * stride) as i64);
-        self.b.def_var(at, next);
-        self.b.ins().jump(head, &[]);
-        self.b.switch_to_block(done);
+        // A key has a column.
+        all.unwrap_or_else(|| self.b.ins().load(I32X4, VECTOR, image, at as i32))
+    }
+
+    /// Sets a variable to the first lane that is ones; to their number if none is.
+    fn set_first(&mut self, place: Variable, lanes: Value, count: usize) {
+        let bits = self.b.ins().vhigh_bits(I32, lanes);
+        let end = self.b.ins().iconst(I32, 1 << count);
+        let bits = self.b.ins().bor(bits, end);
+        let first = self.b.ins().ctz(bits);
+        let first = self.b.ins().uextend(I64, first);
+        self.b.def_var(place, first);
     }
 
     /// The row of the place that a hash of at most 32 bits picks: the hash modulo the number of places,
@@ -285,6 +361,8 @@ impl<'p> Gen<'_, 'p> {
                 let width = self.width(program.vars[param.var].ty);
                 for i in 0..width.div_ceil(64) {
                     let value = self.b.ins().load(I64, FLAGS, args, offset);
+                    // Entries hold what fits the parameter.
+                    self.narrow.insert(value, low_ones(width - 64 * i));
                     self.store_word(first + i, value);
                     offset += 8;
                 }

@@ -202,10 +202,14 @@ impl Gen<'_, '_> {
 
     /// Ends with a packet that is written; the switch reads what the program says of it.
     fn leave_sent(&mut self, info: &V1ModelInfo) {
-        for leaf in [info.standard.priority, info.ing_prio, info.eg_prio] {
+        for (leaf, field) in [
+            (info.standard.priority, field::QUEUE),
+            (info.ing_prio, field::ING_PRIO),
+            (info.eg_prio, field::EG_PRIO),
+        ] {
             if let (Some(leaf), true) = (leaf, self.live) {
-                let word = self.unit.layout.slot(leaf).word;
-                self.flush(word..word + 1);
+                let said = self.load_word(self.unit.layout.slot(leaf).word);
+                self.store_ctx(field, said);
             }
         }
         self.end(Way::Sent);
@@ -257,8 +261,11 @@ impl Gen<'_, '_> {
     fn enter(&mut self, kind: Kind) {
         self.kind = kind;
         if self.live {
-            let zero = self.imm(0);
-            self.store_ctx(field::ROUNDS, zero);
+            // The blocks were written before, each on its own.
+            if self.unit.spends_rounds {
+                let zero = self.imm(0);
+                self.store_ctx(field::ROUNDS, zero);
+            }
             self.load_position();
         }
     }

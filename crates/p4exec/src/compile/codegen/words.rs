@@ -1,7 +1,10 @@
 //! Arithmetic on values of any fixed width: words, the lowest first, with no bit above the width.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
+use cranelift_codegen::ir::{
+    InstBuilder as _, Value,
+    types::{I8, I16, I32, I64},
+};
 
 use super::Gen;
 
@@ -30,11 +33,22 @@ impl Gen<'_, '_> {
     }
 
     pub(super) fn and_imm(&mut self, value: Value, mask: u64) -> Value {
-        if mask == u64::MAX {
+        let above = !mask;
+        if self.possible(value) & above == 0 {
             return value;
         }
-        let mask = self.imm_u(mask);
-        self.b.ins().band(value, mask)
+        // Cut to a whole number of bytes by one instruction, which copies, too.
+        let part = match mask {
+            0xff => I8,
+            0xffff => I16,
+            0xffff_ffff => I32,
+            _ => {
+                let mask = self.imm_u(mask);
+                return self.b.ins().band(value, mask);
+            }
+        };
+        let low = self.b.ins().ireduce(part, value);
+        self.b.ins().uextend(I64, low)
     }
 
     pub(super) fn shl_imm(&mut self, value: Value, by: u32) -> Value {
