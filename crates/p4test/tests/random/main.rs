@@ -3,4 +3,5 @@
 mod ahead;
 mod differential;
 mod fuzz_corpus;
+mod lanes;
 mod statements;
