@@ -32,7 +32,11 @@ impl Gen<'_, '_> {
             return all;
         };
         let of = |value| self.possible_within(value, steps_left);
-        let number = |value| self.known_within(value, steps_left);
+        // How far a shift goes; processors take it modulo the width.
+        let far = |value| {
+            let number = self.known_within(value, steps_left);
+            number.filter(|by| *by < u64::from(bits))
+        };
         let possible = match dfg.insts[inst] {
             InstructionData::UnaryImm {
                 opcode: Opcode::Iconst,
@@ -55,8 +59,8 @@ impl Gen<'_, '_> {
             } => match opcode {
                 Opcode::Band => of(a) & of(b),
                 Opcode::Bor | Opcode::Bxor => of(a) | of(b),
-                Opcode::Ishl => shifted_left(of(a), number(b)),
-                Opcode::Ushr => shifted_right(of(a), number(b)),
+                Opcode::Ishl => shifted_left(of(a), far(b)),
+                Opcode::Ushr => shifted_right(of(a), far(b)),
                 _ => all,
             },
             InstructionData::Ternary {
@@ -105,20 +109,20 @@ impl Gen<'_, '_> {
     }
 }
 
-/// What a left shift of some bits by others can set: everything above the lowest bit, unless it is known how far.
-fn shifted_left(bits: u64, by: Option<u64>) -> u64 {
-    match by {
-        Some(by @ 0..64) => bits << by,
-        _ if bits == 0 => 0,
-        _ => u64::MAX << bits.trailing_zeros(),
+/// What a left shift of some bits can set: everything from the lowest bit up, unless it is known how far it goes.
+fn shifted_left(bits: u64, far: Option<u64>) -> u64 {
+    match far {
+        Some(far) => bits << far,
+        None if bits == 0 => 0,
+        None => u64::MAX << bits.trailing_zeros(),
     }
 }
 
 /// The same for a right shift.
-fn shifted_right(bits: u64, by: Option<u64>) -> u64 {
-    match by {
-        Some(by @ 0..64) => bits >> by,
-        _ => ones_below(bits),
+fn shifted_right(bits: u64, far: Option<u64>) -> u64 {
+    match far {
+        Some(far) => bits >> far,
+        None => ones_below(bits),
     }
 }
 

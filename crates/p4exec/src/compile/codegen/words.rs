@@ -33,8 +33,7 @@ impl Gen<'_, '_> {
     }
 
     pub(super) fn and_imm(&mut self, value: Value, mask: u64) -> Value {
-        let above = !mask;
-        if self.possible(value) & above == 0 {
+        if self.possible(value) & !mask == 0 {
             return value;
         }
         // Cut to a whole number of bytes by one instruction, which copies, too.
