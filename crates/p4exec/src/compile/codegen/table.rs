@@ -195,7 +195,7 @@ impl<'p> Gen<'_, 'p> {
         self.b.def_var(found.hit, hit);
     }
 
-    /// Compares the key with the entries of an image. The label is that of tables without one.
+    /// Looks the key up in the table's image. The label is that of tables without one.
     fn look_up_here(
         &mut self,
         id: TableId,
@@ -203,52 +203,19 @@ impl<'p> Gen<'_, 'p> {
         (choice, selector): (Choice, &Fields),
         found: Found,
     ) -> Label {
-        let layout = self.unit.control.known_table(id).map(Table::layout);
-        let images = self.load_ctx(field::IMAGES);
-        let at = (id.index() * size_of::<Addresses>()) as i32;
-        let address = |g: &mut Self, of: usize| {
-            let of = at + of as i32;
-            g.b.ins().load(I64, IMAGE, images, of)
-        };
         let outside = self.label();
-        let image;
-        let mut entry = None;
-        match layout {
+        let layout = self.unit.control.known_table(id).map(Table::layout);
+        let (image, entry) = match layout {
             Some(layout) if !key.is_empty() => {
-                let columns = Columns::of(self, key, layout);
-                let [image_of, place] = [(); 2].map(|()| self.b.declare_var(I64));
-                let (short, long, many) = (self.label(), self.label(), self.label());
-                let done = self.label();
-                let few = address(self, offset_of!(Addresses, few));
-                self.branch(few, short, long);
-                self.bind(short);
-                let same = self.lanes(few, &columns, 0);
-                self.set_first(place, same, image::FEW);
-                self.b.def_var(image_of, few);
-                self.goto(done);
-                self.bind(long);
-                self.set_cold();
-                let any = address(self, offset_of!(Addresses, any));
-                self.branch(any, many, outside);
-                self.bind(many);
-                self.set_cold();
-                let [a, b, c, d] = [0, 1, 2, 3].map(|nth| self.lanes(any, &columns, nth));
-                let (low, high) = (self.b.ins().snarrow(a, b), self.b.ins().snarrow(c, d));
-                let same = self.b.ins().snarrow(low, high);
-                self.set_first(place, same, image::MOST);
-                self.b.def_var(image_of, any);
-                self.goto(done);
-                self.bind(done);
-                image = self.b.use_var(image_of);
-                let place = self.b.use_var(place);
-                let offset = self.shl_imm(place, 3);
-                entry = Some(self.b.ins().iadd(image, offset));
+                let (image, entry) = self.entry_of(id, key, layout, outside);
+                (image, Some(entry))
             }
             _ => {
-                image = address(self, offset_of!(Addresses, any));
+                let image = self.image_of(id, offset_of!(Addresses, any));
                 self.branch_unless(image, outside);
+                (image, None)
             }
-        }
+        };
         let miss = self.b.ins().load(I64, IMAGE, image, image::MISS);
         let best = match entry {
             Some(entry) => self.b.ins().load(I64, IMAGE, entry, image::HITS as i32),
@@ -274,6 +241,50 @@ impl<'p> Gen<'_, 'p> {
         let args = self.b.ins().iadd_imm_s(row, 8);
         self.b.def_var(found.args, args);
         outside
+    }
+
+    /// One of the addresses of a table's image.
+    fn image_of(&mut self, id: TableId, which: usize) -> Value {
+        let images = self.load_ctx(field::IMAGES);
+        let at = id.index() * size_of::<Addresses>() + which;
+        self.b.ins().load(I64, IMAGE, images, at as i32)
+    }
+
+    /// The image of a table, and the first entry in it that matches, or the one behind the last: its place, eightfold, moved by the
+    /// image. Tables without an image go `outside`.
+    fn entry_of(
+        &mut self,
+        id: TableId,
+        key: &[Value],
+        layout: &KeyLayout,
+        outside: Label,
+    ) -> (Value, Value) {
+        let columns = Columns::of(self, key, layout);
+        let [image, place] = [(); 2].map(|()| self.b.declare_var(I64));
+        let [short, long, many, done] = [(); 4].map(|()| self.label());
+        let few = self.image_of(id, offset_of!(Addresses, few));
+        self.branch(few, short, long);
+        self.bind(short);
+        let same = self.lanes(few, &columns, 0);
+        self.set_first(place, same, image::FEW);
+        self.b.def_var(image, few);
+        self.goto(done);
+        self.bind(long);
+        self.set_cold();
+        let any = self.image_of(id, offset_of!(Addresses, any));
+        self.branch(any, many, outside);
+        self.bind(many);
+        self.set_cold();
+        let [a, b, c, d] = [0, 1, 2, 3].map(|nth| self.lanes(any, &columns, nth));
+        let (low, high) = (self.b.ins().snarrow(a, b), self.b.ins().snarrow(c, d));
+        let same = self.b.ins().snarrow(low, high);
+        self.set_first(place, same, image::MOST);
+        self.b.def_var(image, any);
+        self.goto(done);
+        self.bind(done);
+        let (image, place) = (self.b.use_var(image), self.b.use_var(place));
+        let offset = self.shl_imm(place, 3);
+        (image, self.b.ins().iadd(image, offset))
     }
 
     /// Which of four entries match: lanes of ones and of zeroes.
