@@ -7,9 +7,8 @@
 //! [`Runtime::apply`](super::runtime::Runtime::apply) for it.
 //!
 //! ```text
-//! word 0     byte offset of what a miss comes to
-//! from 1     byte offset of what a hit comes to, by entry, winners first; a miss for those that are not there, and once more
-//!            behind the last of [`MOST`]
+//! from 0     byte offset of what a hit comes to, by entry, winners first; what a miss comes to for those that are not there,
+//!            and always behind the last of [`MOST`]
 //! then       by entry, too: the action's place in the table's list, which only tables without a profile have
 //! then       columns: 32 bits of the masks of all entries, those of their values (without masks where every bit counts). Entries
 //!            that are not there have zeroes: whether they match does not matter
@@ -22,9 +21,8 @@ use p4ir::{Entity as _, TableId, ValidProgram};
 
 use crate::state::{ControlState, RuntimeState, TableCells};
 use crate::tables::revision::Revision;
-use crate::tables::{
-    ActionWord, GroupId, KeyForm, KeyLayout, MAX_ENTRIES, MemberId, RowKind, Slot, Table,
-};
+use crate::tables::small_table::MAX_ENTRIES;
+use crate::tables::{ActionWord, GroupId, KeyForm, KeyLayout, MemberId, RowKind, Slot, Table};
 
 /// Entries that compiled code compares in one go.
 pub(super) const FEW: usize = 4;
@@ -37,10 +35,10 @@ pub(super) const NOTHING: u64 = u64::MAX;
 /// Images beyond so many words are not made: copying them would cost more than it gains.
 const MAX_WORDS: usize = 1 << 14;
 
-/// Word 0 of an image, in bytes.
-pub(super) const MISS: i32 = 0;
 /// Where it is said what hits come to, in bytes.
-pub(super) const HITS: usize = 8;
+pub(super) const HITS: usize = 0;
+/// Where it is said what a miss comes to, in bytes.
+pub(super) const MISS: usize = HITS + 8 * MOST;
 /// Where it is said which actions that are, in bytes.
 pub(super) const ACTIONS: usize = HITS + 8 * (MOST + 1);
 /// Where columns begin, in bytes.
@@ -174,7 +172,6 @@ fn draw(
     };
     let miss = artist.default_row();
     let miss = artist.target(&[(1, miss)]);
-    artist.words[MISS as usize / 8] = miss;
     artist.words[HITS / 8..ACTIONS / 8].fill(miss);
     for (nth, (_, slot)) in entries.iter().enumerate() {
         artist.words[HITS / 8 + nth] = artist.entry(*slot)?;

@@ -75,14 +75,24 @@ pub(super) struct Ctx {
     /// Where the packet goes when ingress sends it on, and its replica number.
     port: u64,
     rid: u64,
-    /// What the program says of a packet that is sent: the egress queue, and both priorities.
-    queue: u64,
-    ing_prio: u64,
-    eg_prio: u64,
+    /// What the program says of a packet that is sent.
+    said: Said,
     /// Where the key of a look-up goes that is found ahead, room for [`KEY_WORDS`].
     key: *mut u64,
     /// A [`Runtime`].
     runtime: *mut Runtime<'static>,
+}
+
+/// What a program says of a packet that is sent, besides its bytes and where it goes; zero where it has no field for that.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Said {
+    /// The egress queue.
+    pub(super) queue: u64,
+    /// The priority that this switch accounts.
+    pub(super) ing_prio: u64,
+    /// The priority with which the packet leaves.
+    pub(super) eg_prio: u64,
 }
 
 /// Where the cells of a counter are, and how many.
@@ -143,9 +153,9 @@ pub(super) mod field {
     pub(in crate::compile) const REQUESTED: i32 = offset_of!(Ctx, requested) as i32;
     pub(in crate::compile) const PORT: i32 = offset_of!(Ctx, port) as i32;
     pub(in crate::compile) const RID: i32 = offset_of!(Ctx, rid) as i32;
-    pub(in crate::compile) const QUEUE: i32 = offset_of!(Ctx, queue) as i32;
-    pub(in crate::compile) const ING_PRIO: i32 = offset_of!(Ctx, ing_prio) as i32;
-    pub(in crate::compile) const EG_PRIO: i32 = offset_of!(Ctx, eg_prio) as i32;
+    pub(in crate::compile) const QUEUE: i32 = offset_of!(Ctx, said.queue) as i32;
+    pub(in crate::compile) const ING_PRIO: i32 = offset_of!(Ctx, said.ing_prio) as i32;
+    pub(in crate::compile) const EG_PRIO: i32 = offset_of!(Ctx, said.eg_prio) as i32;
     pub(in crate::compile) const KEY: i32 = offset_of!(Ctx, key) as i32;
 
     /// Those that stay as they are while code runs.
@@ -322,9 +332,7 @@ impl<'a> Session<'a> {
             requested: 0,
             port: 0,
             rid: 0,
-            queue: 0,
-            ing_prio: 0,
-            eg_prio: 0,
+            said: Said::default(),
             key: std::ptr::null_mut(),
             runtime: std::ptr::null_mut(),
         };
@@ -410,10 +418,9 @@ impl<'a> Session<'a> {
         (PortId::new(self.ctx.port as u16), self.ctx.rid as u16)
     }
 
-    /// What the program said of the last packet that the function of all blocks sent: the egress queue and both priorities, zero if
-    /// the program has none.
-    pub(super) const fn said(&self) -> (u64, [u64; 2]) {
-        (self.ctx.queue, [self.ctx.ing_prio, self.ctx.eg_prio])
+    /// What the program said of the last packet that the function of all blocks sent.
+    pub(super) const fn said(&self) -> Said {
+        self.ctx.said
     }
 
     fn run_writing(&mut self, kind: BlockKind, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {

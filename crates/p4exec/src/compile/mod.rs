@@ -73,7 +73,7 @@ use crate::value::Bits;
 use ahead::LookAhead;
 use frame::{FrameLayout, words_of};
 use image::Images;
-use jit::{BlockKind, Cells, Code, Session};
+use jit::{BlockKind, Cells, Code, Said, Session};
 use memo::Memo;
 use runtime::{Runtime, Scratch, append_payload};
 use site::Site;
@@ -136,17 +136,15 @@ impl Fields {
             eg_prio: cell(info.eg_prio),
         }
     }
-}
 
-impl Fields {
-    /// What is told of a packet beside its bytes.
+    /// What is told of a packet besides its bytes.
     #[inline]
-    fn metadata(&self, (queue, [ing_prio, eg_prio]): (u64, [u64; 2]), rid: u16) -> OutputMetadata {
+    fn metadata(&self, said: Said, rid: u16) -> OutputMetadata {
         let class = |cell: Cell, said: u64| cell.map(|_| Priority::new(said.min(255) as u8));
         OutputMetadata {
-            queue: queue as u8,
-            ing_prio: class(self.ing_prio, ing_prio),
-            eg_prio: class(self.eg_prio, eg_prio),
+            queue: said.queue as u8,
+            ing_prio: class(self.ing_prio, said.ing_prio),
+            eg_prio: class(self.eg_prio, said.eg_prio),
             instance_type: instance_type::NORMAL as u32,
             rid,
         }
@@ -594,12 +592,15 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What the frame says of a packet that leaves egress: the egress queue and both priorities.
-    fn said(&self) -> (u64, [u64; 2]) {
+    /// What the frame says of a packet that leaves egress.
+    fn said(&self) -> Said {
         let fields = self.fields;
         let frame = &*self.session.runtime.frame;
-        let classes = [fields.ing_prio, fields.eg_prio].map(|cell| get(frame, cell));
-        (get(frame, fields.standard.priority), classes)
+        Said {
+            queue: get(frame, fields.standard.priority),
+            ing_prio: get(frame, fields.ing_prio),
+            eg_prio: get(frame, fields.eg_prio),
+        }
     }
 }
 

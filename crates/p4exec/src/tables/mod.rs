@@ -26,7 +26,7 @@ pub mod profile;
 mod records;
 pub(crate) mod revision;
 mod slot_map;
-mod small_table;
+pub(crate) mod small_table;
 pub mod table;
 mod tuple;
 mod tuple_space;
@@ -39,7 +39,6 @@ pub use entry::{
 pub use key::{FieldMatch, KeyField, MatchKind};
 pub use layout::{KeyForm, KeyLayout, PackedKey};
 pub use profile::{ActionProfile, GroupMember};
-pub(crate) use small_table::MAX_ENTRIES;
 pub use table::{EntryView, Table, approach};
 
 use crate::prefetch;

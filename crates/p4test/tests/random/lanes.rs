@@ -50,7 +50,7 @@ control D(packet_out packet, in headers h) { apply { packet.emit(h.h); } }
 V1Switch(P(), V(), I(), E(), C(), D()) main;
 ";
 
-/// The fields of a packet, and their bytes before each.
+/// The fields of a packet: their widths, and how many bytes stand before each.
 const FIELDS: [(char, u32, usize); 4] = [('a', 16, 2), ('b', 32, 4), ('c', 64, 8), ('d', 128, 16)];
 
 /// How a field is matched.

@@ -12,7 +12,7 @@ use p4ir::{
 
 use super::place::Spot;
 use super::words::Words;
-use super::{FLAGS, Gen, Helper, Symbol};
+use super::{CONSTANT, FLAGS, Gen, Helper, Symbol};
 use crate::compile::frame::Slot;
 use crate::compile::jit::{cells, field, hash_number};
 use crate::compile::site::{Algorithm, Call, Payload, Site};
@@ -553,12 +553,11 @@ impl Gen<'_, '_> {
         let entry = id.index() * cells::SIZE;
         let (at, count) = ((entry + cells::AT) as i32, (entry + cells::COUNT) as i32);
         // Cells stay where they are while code runs.
-        let constant = FLAGS.with_readonly().with_can_move();
-        let count = self.b.ins().load(I64, constant, counters, count);
+        let count = self.b.ins().load(I64, CONSTANT, counters, count);
         let within = self.b.ins().icmp(IntCC::UnsignedLessThan, index, count);
         let done = self.label();
         self.branch_unless(within, done);
-        let at = self.b.ins().load(I64, constant, counters, at);
+        let at = self.b.ins().load(I64, CONSTANT, counters, at);
         let offset = self.b.ins().imul_imm_s(index, cells::CELL as i64);
         let cell = self.b.ins().iadd(at, offset);
         let one = self.imm(1);

@@ -13,8 +13,6 @@ struct Piece {
     up: i32,
     /// The bits that it takes in the other word.
     mask: u64,
-    /// Whether `word` has no other bits.
-    alone: bool,
 }
 
 impl Gen<'_, '_> {
@@ -46,31 +44,16 @@ impl Gen<'_, '_> {
         let inside = low / 64 == (low + count - 1) / 64;
         let origin = value
             .get((low / 64) as usize)
-            .and_then(|word| self.origins.get(word));
+            .and_then(|word| self.origins.get(word).copied());
         // A field that was cast to a wider one has zeroes above it, not what stands beside it in the packet.
         let origin = origin.filter(|origin| low % 64 + count <= origin.width);
-        if let (Some(origin), true) = (origin, inside) {
-            return Piece {
-                word: origin.word,
-                up: to as i32 - (origin.low + low % 64) as i32,
-                mask,
-                alone: false,
-            };
-        }
-        if inside {
-            return Piece {
-                word: self.word(value, (low / 64) as usize),
-                up: to as i32 - (low % 64) as i32,
-                mask,
-                alone: false,
-            };
-        }
-        Piece {
-            word: self.bits_from(value, low, count)[0],
-            up: to as i32,
-            mask,
-            alone: true,
-        }
+        let (word, below) = match origin {
+            _ if !inside => (self.bits_from(value, low, count)[0], 0),
+            Some(origin) => (origin.word, origin.low + low % 64),
+            None => (self.word(value, (low / 64) as usize), low % 64),
+        };
+        let up = to as i32 - below as i32;
+        Piece { word, up, mask }
     }
 
     /// The word that pieces make.
@@ -83,11 +66,7 @@ impl Gen<'_, '_> {
             } else {
                 self.shl_imm(piece.word, by)
             };
-            let part = if piece.alone {
-                moved
-            } else {
-                self.and_imm(moved, piece.mask)
-            };
+            let part = self.and_imm(moved, piece.mask);
             word = Some(match word {
                 Some(others) => self.b.ins().bor(others, part),
                 None => part,
@@ -129,9 +108,9 @@ impl Gen<'_, '_> {
 
 /// Adds a piece to those of a word.
 fn add(pieces: &mut Vec<Piece>, piece: Piece) {
-    let same = |p: &Piece| !p.alone && p.word == piece.word && p.up == piece.up;
-    match pieces.iter().position(same) {
-        Some(at) if !piece.alone => pieces[at].mask |= piece.mask,
-        _ => pieces.push(piece),
+    let same = |p: &&mut Piece| p.word == piece.word && p.up == piece.up;
+    match pieces.iter_mut().find(same) {
+        Some(other) => other.mask |= piece.mask,
+        None => pieces.push(piece),
     }
 }

@@ -47,12 +47,6 @@ impl Gen<'_, '_> {
                 arg,
             } => of(arg),
             InstructionData::IntCompare { .. } => 1,
-            InstructionData::Load { opcode, .. } => match opcode {
-                Opcode::Uload8 => 0xff,
-                Opcode::Uload16 => 0xffff,
-                Opcode::Uload32 => 0xffff_ffff,
-                _ => all,
-            },
             InstructionData::Binary {
                 opcode,
                 args: [a, b],

@@ -474,6 +474,9 @@ struct Gen<'u, 'p> {
 
 const FLAGS: MemFlagsData = MemFlagsData::trusted();
 
+/// Of memory that stays as it is while code runs: it may be loaded where it is used.
+const CONSTANT: MemFlagsData = FLAGS.with_readonly().with_can_move();
+
 impl<'u, 'p> Gen<'u, 'p> {
     /// Whether more may be written. If not, what is written is thrown away.
     fn has_room(&self) -> bool {
@@ -571,7 +574,7 @@ impl<'u, 'p> Gen<'u, 'p> {
 
     fn load_ctx(&mut self, field: i32) -> Value {
         let flags = if field::CONSTANT.contains(&field) {
-            FLAGS.with_readonly().with_can_move()
+            CONSTANT
         } else {
             FLAGS
         };

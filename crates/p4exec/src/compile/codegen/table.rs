@@ -13,17 +13,14 @@ use cranelift_frontend::Variable;
 use p4ir::{Entity as _, MatchKind, TableId, VarId};
 
 use super::words::Words;
-use super::{Cut, Exits, FLAGS, Gen, Helper, Label, field};
+use super::{CONSTANT, Cut, Exits, FLAGS, Gen, Helper, Label, field};
 use crate::compile::image::{self, Addresses};
 use crate::externs::hash::HashAlgorithm;
 use crate::state::ProfileState;
 use crate::tables::layout::low_ones;
 use crate::tables::{KeyForm, KeyLayout, Table};
 
-/// An image stays as it is while code runs, so its words may be loaded where they are used.
-const IMAGE: MemFlagsData = MemFlagsData::trusted().with_readonly().with_can_move();
-
-/// The same for vectors, which do not lie at multiples of their length.
+/// Of vectors in an image, which stay as they are while code runs and do not lie at multiples of their length.
 const VECTOR: MemFlagsData = MemFlagsData::new()
     .with_notrap()
     .with_readonly()
@@ -216,9 +213,9 @@ impl<'p> Gen<'_, 'p> {
                 (image, None)
             }
         };
-        let miss = self.b.ins().load(I64, IMAGE, image, image::MISS);
+        let miss = self.b.ins().load(I64, CONSTANT, image, image::MISS as i32);
         let best = match entry {
-            Some(entry) => self.b.ins().load(I64, IMAGE, entry, image::HITS as i32),
+            Some(entry) => self.b.ins().load(I64, CONSTANT, entry, image::HITS as i32),
             None => miss,
         };
         let hit = self.b.ins().icmp(IntCC::NotEqual, best, miss);
@@ -227,14 +224,16 @@ impl<'p> Gen<'_, 'p> {
         let mut row = self.b.ins().iadd(image, best);
         let position = match (choice, entry) {
             (Choice::Direct, Some(entry)) => {
-                self.b.ins().load(I64, IMAGE, entry, image::ACTIONS as i32)
+                self.b
+                    .ins()
+                    .load(I64, CONSTANT, entry, image::ACTIONS as i32)
             }
-            (Choice::Direct, None) => self.b.ins().load(I64, IMAGE, row, 0),
+            (Choice::Direct, None) => self.b.ins().load(I64, CONSTANT, row, 0),
             (Choice::Hash(algorithm), _) => {
                 let hash = self.hash_of(algorithm, selector);
                 let hash = self.and_imm(hash, ProfileState::cut(u64::MAX));
                 row = self.pick(image, row, hash);
-                self.b.ins().load(I64, IMAGE, row, 0)
+                self.b.ins().load(I64, CONSTANT, row, 0)
             }
         };
         self.b.def_var(found.position, position);
@@ -247,7 +246,7 @@ impl<'p> Gen<'_, 'p> {
     fn image_of(&mut self, id: TableId, which: usize) -> Value {
         let images = self.load_ctx(field::IMAGES);
         let at = id.index() * size_of::<Addresses>() + which;
-        self.b.ins().load(I64, IMAGE, images, at as i32)
+        self.b.ins().load(I64, CONSTANT, images, at as i32)
     }
 
     /// The image of a table, and the first entry in it that matches, or the one behind the last: its place, eightfold, moved by the
@@ -259,6 +258,9 @@ impl<'p> Gen<'_, 'p> {
         layout: &KeyLayout,
         outside: Label,
     ) -> (Value, Value) {
+        const {
+            assert!(image::MOST == 4 * image::FEW, "four vectors hold all");
+        };
         let columns = Columns::of(self, key, layout);
         let [image, place] = [(); 2].map(|()| self.b.declare_var(I64));
         let [short, long, many, done] = [(); 4].map(|()| self.label());
@@ -331,13 +333,13 @@ impl<'p> Gen<'_, 'p> {
                 "the two multiplications are exact up to 32"
             )
         };
-        let count = self.b.ins().load(I64, IMAGE, places, 0);
-        let inverse = self.b.ins().load(I64, IMAGE, places, 8);
+        let count = self.b.ins().load(I64, CONSTANT, places, 0);
+        let inverse = self.b.ins().load(I64, CONSTANT, places, 8);
         let fraction = self.b.ins().imul(inverse, hash);
         let place = self.b.ins().umulhi(fraction, count);
         let offset = self.shl_imm(place, 3);
         let at = self.b.ins().iadd(places, offset);
-        let row = self.b.ins().load(I64, IMAGE, at, 16);
+        let row = self.b.ins().load(I64, CONSTANT, at, 16);
         self.b.ins().iadd(image, row)
     }
 
