@@ -456,7 +456,8 @@ impl Buffer {
             let Some(worst) = rank::least_urgent(self.store.ranks(queue), rank) else {
                 return queue.bytes;
             };
-            let (_, slot) = self.store.pop_at(queue, worst);
+            let at_worst = self.store.pop_at(queue, worst);
+            let slot = *self.store.slot(at_worst);
             if queue.packets == 0 {
                 port.waiting &= !bit(class);
             }
@@ -657,7 +658,8 @@ impl Buffer {
             .pick(&self.config.scheduler, ready, port.waiting, length);
         let first = ahead(class);
         let place = &mut port.classes[usize::from(class & 7)];
-        let (at, slot) = self.store.pop_at(&mut place.queue, first);
+        let at = self.store.pop_at(&mut place.queue, first);
+        let slot = self.store.slot(at);
         place.last_sent = now;
         if place.queue.packets == 0 {
             port.waiting &= !bit(class);
@@ -706,7 +708,8 @@ impl Buffer {
         while let Some(port) = place(&mut self.ports, id)
             && port.classes[at].queue.packets > 0
         {
-            let (_, slot) = self.store.pop(&mut port.classes[at].queue);
+            let popped = self.store.pop(&mut port.classes[at].queue);
+            let slot = self.store.slot(popped);
             let (in_port, in_class, length) = (slot.in_port, slot.in_class, slot.length);
             port.classes[at].counters.flushed += 1;
             self.counters.flushed += 1;

@@ -86,9 +86,9 @@ impl Store {
         at
     }
 
-    /// Takes the packet off a queue that is so far from its head; the queue is longer.
+    /// Takes the packet off a queue that is so far from its head; the queue is longer. Where it lies.
     #[inline]
-    pub(super) fn pop_at(&mut self, queue: &mut Fifo, place: u32) -> (u32, Slot) {
+    pub(super) fn pop_at(&mut self, queue: &mut Fifo, place: u32) -> u32 {
         if place == 0 {
             return self.pop(queue);
         }
@@ -105,7 +105,7 @@ impl Store {
         queue.packets -= 1;
         queue.bytes -= u64::from(slot.length);
         self.frames.free(at);
-        (at, slot)
+        at
     }
 
     /// The packet of a queue that is so far from its head.
@@ -128,9 +128,10 @@ impl Store {
         })
     }
 
-    /// Takes the first packet off a queue that is not empty; its bytes stay in [`Store::bytes`] until the next push.
+    /// Takes the first packet off a queue that is not empty: where it lies. It stays in [`Store::slot`] and [`Store::bytes`] until the
+    /// next push.
     #[inline]
-    pub(super) fn pop(&mut self, queue: &mut Fifo) -> (u32, Slot) {
+    pub(super) fn pop(&mut self, queue: &mut Fifo) -> u32 {
         let at = queue.head;
         let slot = self.slots[at as usize];
         // The queue may be long, and its next packets put away a long time ago.
@@ -144,7 +145,13 @@ impl Store {
         queue.packets -= 1;
         queue.bytes -= u64::from(slot.length);
         self.frames.free(at);
-        (at, slot)
+        at
+    }
+
+    /// A packet, but for its bytes.
+    #[inline]
+    pub(super) fn slot(&self, at: u32) -> &Slot {
+        &self.slots[at as usize]
     }
 
     /// The bytes of a packet.
@@ -210,7 +217,7 @@ mod tests {
         let mut order = Vec::new();
         while queue.packets > 0 {
             let place = most_urgent(store.ranks(&queue));
-            let (at, _) = store.pop_at(&mut queue, place);
+            let at = store.pop_at(&mut queue, place);
             order.push(Rank::read(store.bytes(at)).rank);
         }
         assert_eq!(order, [3_000, 1_500, 2_000]);

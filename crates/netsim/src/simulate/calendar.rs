@@ -164,9 +164,8 @@ impl<T: Copy + Owned> Calendar<T> {
     /// Adds an event.
     #[inline]
     pub(super) fn add(&mut self, at: u64, what: T) {
-        let entry = Entry { at, what };
         if at < self.limit {
-            return self.add_today(entry);
+            return self.add_today(at, what);
         }
         let day = at >> self.shift;
         if day < self.far {
@@ -180,17 +179,22 @@ impl<T: Copy + Owned> Calendar<T> {
                     *bucket = spare;
                 }
             }
-            bucket.push(entry);
+            bucket.push(Entry { at, what });
         } else {
-            self.order += 1;
-            let order = self.order;
-            self.later.push(Reverse(Late { order, entry }));
+            self.add_later(at, what);
         }
     }
 
+    /// Adds an event that is far away.
+    #[inline(never)]
+    fn add_later(&mut self, at: u64, what: T) {
+        self.order += 1;
+        let (order, entry) = (self.order, Entry { at, what });
+        self.later.push(Reverse(Late { order, entry }));
+    }
+
     /// Adds an event of the group under way to its events of this window.
-    fn add_today(&mut self, entry: Entry<T>) {
-        let Entry { at, what } = entry;
+    fn add_today(&mut self, at: u64, what: T) {
         let rest = &self.today[self.over..];
         // Mostly it is among the last.
         let after = rest.iter().rev().take_while(|e| e.at > at).count();
@@ -202,7 +206,7 @@ impl<T: Copy + Owned> Calendar<T> {
                 place = self.over + nth;
             }
         }
-        self.today.insert(place, entry);
+        self.today.insert(place, Entry { at, what });
     }
 
     /// Takes the next event of the window under way; its time may be before that of the one before, if that was of another group.

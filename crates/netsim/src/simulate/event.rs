@@ -31,36 +31,108 @@ pub(super) enum EventKind {
     Pause,
 }
 
+impl EventKind {
+    /// The kind of a number that a kind was made.
+    #[inline]
+    const fn of(number: u16) -> Self {
+        match number {
+            0 => Self::AtSwitch,
+            1 => Self::AtHost,
+            2 => Self::Free,
+            3 => Self::Timers,
+            4 => Self::InHost,
+            5 => Self::Wake,
+            6 => Self::Job,
+            7 => Self::Word,
+            8 => Self::Flow,
+            _ => Self::Pause,
+        }
+    }
+}
+
 /// An event: its kind, a port or the like, a switch or host, a frame with the bytes of it that are carried about and the
 /// zeros that follow them; the number of a frame, of a workload's turn, or the place of a flow.
+///
+/// All of that in two words, which functions hand each other in registers: many small fields are written one by one and then read
+/// together, for which a processor waits longer than an event takes to be added.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    pub(super) kind: EventKind,
-    pub(super) port: u16,
-    pub(super) held: u16,
-    pub(super) padding: u16,
-    pub(super) node: u32,
-    pub(super) number: u32,
+    /// Kind, port, bytes held and zeros, 16 bits each, the kind lowest.
+    what: u64,
+    /// Switch or host, and above it the number.
+    whom: u64,
 }
 
 impl Event {
+    #[inline]
     pub(super) const fn new(kind: EventKind, node: u32, port: u16) -> Self {
         Self {
-            kind,
-            port,
-            held: 0,
-            padding: 0,
-            node,
-            number: 0,
+            what: kind as u64 | (port as u64) << 16,
+            whom: node as u64,
         }
     }
 
     /// One about a workload's turn or a flow's place.
+    #[inline]
     pub(super) const fn numbered(kind: EventKind, node: u32, number: u32) -> Self {
+        Self::new(kind, node, 0).with_number(number)
+    }
+
+    /// The same with a number.
+    #[inline]
+    pub(super) const fn with_number(self, number: u32) -> Self {
         Self {
-            number,
-            ..Self::new(kind, node, 0)
+            whom: self.whom as u32 as u64 | (number as u64) << 32,
+            ..self
         }
+    }
+
+    /// The same of a frame of so many bytes that are carried about and zeros that follow them.
+    #[inline]
+    const fn with_frame(self, held: u16, padding: u16) -> Self {
+        Self {
+            what: self.what as u32 as u64 | (held as u64) << 32 | (padding as u64) << 48,
+            ..self
+        }
+    }
+
+    /// The same, but of another kind.
+    #[inline]
+    pub(super) const fn with_kind(self, kind: EventKind) -> Self {
+        Self {
+            what: self.what & !0xffff | kind as u64,
+            ..self
+        }
+    }
+
+    #[inline]
+    pub(super) const fn kind(self) -> EventKind {
+        EventKind::of(self.what as u16)
+    }
+
+    #[inline]
+    pub(super) const fn port(self) -> u16 {
+        (self.what >> 16) as u16
+    }
+
+    #[inline]
+    pub(super) const fn held(self) -> u16 {
+        (self.what >> 32) as u16
+    }
+
+    #[inline]
+    pub(super) const fn padding(self) -> u16 {
+        (self.what >> 48) as u16
+    }
+
+    #[inline]
+    pub(super) const fn node(self) -> u32 {
+        self.whom as u32
+    }
+
+    #[inline]
+    pub(super) const fn number(self) -> u32 {
+        (self.whom >> 32) as u32
     }
 }
 
@@ -73,10 +145,10 @@ impl Owned for Event {
     #[inline]
     fn owner(&self) -> u32 {
         let switch = matches!(
-            self.kind,
+            self.kind(),
             EventKind::AtSwitch | EventKind::Free | EventKind::Timers
         );
-        owner(self.node, switch)
+        owner(self.node(), switch)
     }
 
     /// Frames that arrive come first; then what a node does by itself, in the order in which it decided so; then word from others, by
@@ -85,13 +157,13 @@ impl Owned for Event {
     /// in which they were sent.
     #[inline]
     fn rank(&self, at: u64) -> u64 {
-        match self.kind {
+        match self.kind() {
             EventKind::AtSwitch | EventKind::AtHost => {
-                let port = u64::from(self.port);
+                let port = u64::from(self.port());
                 let drawn = Chance::new(at ^ port << 48).draw() >> 32;
                 drawn << 16 | port
             }
-            EventKind::Word => 2 << 60 | u64::from(self.port),
+            EventKind::Word => 2 << 60 | u64::from(self.port()),
             _ => 1 << 60,
         }
     }
@@ -115,11 +187,7 @@ impl PeerPort {
             true => EventKind::AtHost,
             false => EventKind::AtSwitch,
         };
-        Event {
-            held: bytes.len() as u16,
-            padding: padding as u16,
-            ..Event::new(kind, self.node, self.port)
-        }
+        Event::new(kind, self.node, self.port).with_frame(bytes.len() as u16, padding as u16)
     }
 
     /// The switch and port, if it is not a host.
@@ -169,5 +237,42 @@ impl Post {
         self.bytes.clear();
         self.flows.clear();
         self.first = u64::MAX;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_keeps_what_it_was_made_of() {
+        let kinds = [
+            EventKind::AtSwitch,
+            EventKind::AtHost,
+            EventKind::Free,
+            EventKind::Timers,
+            EventKind::InHost,
+            EventKind::Wake,
+            EventKind::Job,
+            EventKind::Word,
+            EventKind::Flow,
+            EventKind::Pause,
+        ];
+        for kind in kinds {
+            let event = Event::new(kind, u32::MAX - 1, u16::MAX - 2);
+            assert_eq!((event.held(), event.padding(), event.number()), (0, 0, 0));
+            let event = event
+                .with_frame(u16::MAX - 3, u16::MAX - 4)
+                .with_number(u32::MAX - 5);
+            for event in [event, event.with_kind(EventKind::Word).with_kind(kind)] {
+                assert_eq!(event.kind(), kind);
+                assert_eq!((event.node(), event.port()), (u32::MAX - 1, u16::MAX - 2));
+                assert_eq!(
+                    (event.held(), event.padding()),
+                    (u16::MAX - 3, u16::MAX - 4)
+                );
+                assert_eq!(event.number(), u32::MAX - 5);
+            }
+        }
     }
 }

@@ -138,13 +138,13 @@ impl Part {
 
     #[inline]
     fn happen(&mut self, event: Event) {
-        let node = event.node as usize;
-        match event.kind {
+        let node = event.node() as usize;
+        match event.kind() {
             EventKind::AtSwitch => self.at_switch(event),
             EventKind::AtHost => self.at_host(event),
             EventKind::InHost => self.in_host(event),
             EventKind::Free => {
-                self.send(node, PortId::new(event.port));
+                self.send(node, PortId::new(event.port()));
                 self.settle(node);
             }
             EventKind::Timers => self.run_timers(node),
@@ -154,16 +154,16 @@ impl Part {
                 }
                 self.kick(node);
             }
-            EventKind::Flow => self.time_out(node, event.number),
+            EventKind::Flow => self.time_out(node, event.number()),
             EventKind::Job => {
-                self.hosts.begin_job(event.number, self.now);
+                self.hosts.begin_job(event.number(), self.now);
                 self.follow_jobs();
             }
             EventKind::Word => {
-                self.hosts.workloads.rest(event.number, self.now);
+                self.hosts.workloads.rest(event.number(), self.now);
                 self.follow_jobs();
             }
-            EventKind::Pause => self.say_pause(node, Priority::new(event.port as u8)),
+            EventKind::Pause => self.say_pause(node, Priority::new(event.port() as u8)),
         }
     }
 
@@ -177,11 +177,11 @@ impl Part {
 
     fn prefetch_next_group(&self) {
         for event in self.calendar.ahead() {
-            if matches!(event.kind, EventKind::AtSwitch | EventKind::AtHost) {
-                self.frames.prefetch(event.number);
+            if matches!(event.kind(), EventKind::AtSwitch | EventKind::AtHost) {
+                self.frames.prefetch(event.number());
             }
-            if matches!(event.kind, EventKind::AtSwitch | EventKind::Free) {
-                self.switches[event.node as usize].prefetch(PortId::new(event.port));
+            if matches!(event.kind(), EventKind::AtSwitch | EventKind::Free) {
+                self.switches[event.node() as usize].prefetch(PortId::new(event.port()));
             }
         }
     }
@@ -194,9 +194,9 @@ impl Part {
         self.received += post.events.len() as u64;
         let mut rest = post.bytes.as_slice();
         for &(at, mut event) in &post.events {
-            if matches!(event.kind, EventKind::AtSwitch | EventKind::AtHost) {
-                let (frame, more) = rest.split_at(usize::from(event.held).min(rest.len()));
-                event.number = self.frames.put(frame);
+            if matches!(event.kind(), EventKind::AtSwitch | EventKind::AtHost) {
+                let (frame, more) = rest.split_at(usize::from(event.held()).min(rest.len()));
+                event = event.with_number(self.frames.put(frame));
                 rest = more;
             }
             self.calendar.add(at, event);
@@ -205,17 +205,17 @@ impl Part {
     }
 
     fn at_switch(&mut self, event: Event) {
-        let switch = event.node as usize;
+        let switch = event.node() as usize;
         self.hand_storage_to(switch);
         let device = &mut self.switches[switch];
-        let bytes = self.frames.get(event.number, event.held.into());
+        let bytes = self.frames.get(event.number(), event.held().into());
         device.accept_on(
             &mut self.bench,
             Nanos::new(self.now),
-            PortId::new(event.port),
-            (bytes, event.padding.into()),
+            PortId::new(event.port()),
+            (bytes, event.padding().into()),
         );
-        self.frames.free(event.number);
+        self.frames.free(event.number());
         self.hops += 1;
         for drop in self.bench.drops() {
             match drop {
@@ -283,9 +283,9 @@ impl Part {
             return;
         };
         let at = on_cable(self.now, until, far);
-        let mut arrival = far.arrival(bytes, departure.padding);
+        let arrival = far.arrival(bytes, departure.padding);
         if far.part == self.number {
-            arrival.number = self.frames.put(bytes);
+            let arrival = arrival.with_number(self.frames.put(bytes));
             self.calendar.add(at, arrival);
         } else {
             self.posts[usize::from(far.part)].add(at, arrival, bytes);
@@ -293,29 +293,26 @@ impl Part {
     }
 
     fn at_host(&mut self, event: Event) {
-        let host = event.node as usize;
+        let host = event.node() as usize;
         if !self.hosts.cards[host].up {
-            self.frames.free(event.number);
+            self.frames.free(event.number());
             self.losses.link_down += 1;
             return;
         }
-        let frame = self.frames.get(event.number, event.held.into());
+        let frame = self.frames.get(event.number(), event.held().into());
         match self.hosts.delay(host, self.now, frame) {
             0 => self.in_host(event),
             delay => {
-                let later = Event {
-                    kind: EventKind::InHost,
-                    ..event
-                };
+                let later = event.with_kind(EventKind::InHost);
                 self.calendar.add(self.now + delay, later);
             }
         }
     }
 
     fn in_host(&mut self, event: Event) {
-        let host = event.node as usize;
-        self.frames.free(event.number);
-        let frame = self.frames.get(event.number, event.held.into());
+        let host = event.node() as usize;
+        self.frames.free(event.number());
+        let frame = self.frames.get(event.number(), event.held().into());
         match self.hosts.receive(host, self.now, frame) {
             FrameEffect::Nothing => {}
             FrameEffect::Now => self.kick(host),
@@ -339,10 +336,8 @@ impl Part {
         }
         while let Some(word) = self.hosts.word() {
             let (workload, _) = self.hosts.workloads.turn(word.turn);
-            let told = Event {
-                port: workload as u16,
-                ..Event::numbered(EventKind::Word, word.host, word.turn)
-            };
+            let told =
+                Event::new(EventKind::Word, word.host, workload as u16).with_number(word.turn);
             let at = word.at.max(self.now + 1);
             match self.hosts.part_of(word.host as usize) {
                 part if part == self.number => self.calendar.add(at, told),
@@ -379,9 +374,9 @@ impl Part {
         let far = &self.uplinks[host];
         let padding = length - self.made.len() as u32;
         let at = on_cable(self.now, until, far);
-        let mut arrival = far.arrival(&self.made, padding);
+        let arrival = far.arrival(&self.made, padding);
         if far.part == self.number {
-            arrival.number = self.frames.put(&self.made);
+            let arrival = arrival.with_number(self.frames.put(&self.made));
             self.calendar.add(at, arrival);
         } else {
             self.posts[usize::from(far.part)].add(at, arrival, &self.made);
