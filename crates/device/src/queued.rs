@@ -51,7 +51,7 @@ impl<E: Executor> Device<E> {
     /// Has what a frame from this port will need fetched to the processor's cache. A hint for drivers of many
     /// switches; it changes nothing.
     pub fn prefetch(&self, port: PortId) {
-        if let Some(place) = self.port(port) {
+        if let Some(place) = self.ports.get(usize::from(port.get())) {
             prefetch(place);
         }
         if let Some(buffer) = &self.buffer {

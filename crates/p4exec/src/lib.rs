@@ -33,7 +33,7 @@ pub mod v1model;
 pub mod value;
 
 #[cfg(feature = "jit")]
-pub use compile::{Compiled, Object, prefetch};
+pub use compile::{Compiled, Object, prefetch, prefetch_behind};
 pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
 pub use interp::Interpreter;
 pub use kind::{ExecutorKind, FastestExecutor, FastestFrame, executor};
@@ -44,3 +44,8 @@ pub use trace::{TraceEvent, Tracer};
 #[cfg(not(feature = "jit"))]
 #[inline]
 pub fn prefetch<T: ?Sized>(_: &T) {}
+
+/// The same of what lies so many bytes behind.
+#[cfg(not(feature = "jit"))]
+#[inline]
+pub fn prefetch_behind<T: ?Sized>(_: &T, _: usize) {}

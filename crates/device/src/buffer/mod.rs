@@ -26,8 +26,9 @@ mod waits;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::mem::offset_of;
 
-use p4exec::prefetch;
+use p4exec::{prefetch, prefetch_behind};
 use quantities::{Bytes, Nanos, PortId, Priority};
 use wire::pfc;
 
@@ -336,11 +337,13 @@ impl Buffer {
 
     #[inline]
     pub(crate) fn prefetch(&self, port: PortId) {
-        if let Some(port) = self.port(port) {
+        // Whether there is a port would have to be read from what is not in the cache yet.
+        if let Some(port) = self.ports.get(usize::from(port.get())) {
             prefetch(port);
             // Mostly there is one lossless class, the first.
-            prefetch(&port.classes[1].ingress);
-            prefetch(&port.classes[1].counted);
+            const CLASS: usize = offset_of!(Port, classes) + size_of::<Class>();
+            prefetch_behind(port, CLASS + offset_of!(Class, ingress));
+            prefetch_behind(port, CLASS + offset_of!(Class, counted));
         }
     }
 

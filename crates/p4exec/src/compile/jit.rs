@@ -32,14 +32,21 @@ use crate::state::{ExternState, RuntimeState};
 /// Asks the processor to fetch what lies there to its cache, where it can be asked: a hint, which never waits.
 #[inline]
 pub fn prefetch<T: ?Sized>(place: &T) {
+    prefetch_behind(place, 0);
+}
+
+/// The same of what lies so many bytes behind: parts of what cannot be looked at before it is in the cache.
+#[inline]
+pub fn prefetch_behind<T: ?Sized>(place: &T, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch has no effect that a program could see, whatever the address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+        let place = std::ptr::from_ref(place).cast::<i8>();
+        _mm_prefetch::<_MM_HINT_T0>(place.wrapping_add(bytes));
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    let _ = (place, bytes);
 }
 
 /// What compiled code and helpers share during a call, besides the frame.
