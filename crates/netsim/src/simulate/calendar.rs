@@ -383,11 +383,8 @@ impl<T: Copy + Owned> Calendar<T> {
         self.turn += 1;
         let events = &self.window[turn.from as usize..turn.to as usize];
         self.today.extend_from_slice(events);
-        self.today.sort_by_key(|entry| entry.at);
-        let moments = self.today.chunk_by_mut(|a, b| a.at == b.at);
-        for moment in moments.filter(|moment| moment.len() > 1) {
-            moment.sort_by(Entry::compare);
-        }
+        self.today
+            .sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.compare(b)));
         true
     }
 }
