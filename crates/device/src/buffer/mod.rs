@@ -459,8 +459,8 @@ impl Buffer {
             let Some(worst) = rank::least_urgent(self.store.ranks(queue), rank) else {
                 return queue.bytes;
             };
-            let at_worst = self.store.pop_at(queue, worst);
-            let slot = *self.store.slot(at_worst);
+            let popped = self.store.pop_at(queue, worst);
+            let slot = *self.store.slot(popped);
             if queue.packets == 0 {
                 port.waiting &= !bit(class);
             }

@@ -162,6 +162,7 @@ impl<T: Copy + Owned> Calendar<T> {
     }
 
     /// Adds an event.
+    // The entry is made where it goes: one made before would be written to the stack and read from there at once, for which a processor waits.
     #[inline]
     pub(super) fn add(&mut self, at: u64, what: T) {
         if at < self.limit {
