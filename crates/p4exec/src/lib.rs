@@ -33,19 +33,20 @@ pub mod v1model;
 pub mod value;
 
 #[cfg(feature = "jit")]
-pub use compile::{Compiled, Object, prefetch, prefetch_behind};
+pub use compile::{Compiled, Object, prefetch_behind};
 pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
 pub use interp::Interpreter;
 pub use kind::{ExecutorKind, FastestExecutor, FastestFrame, executor};
 pub use state::{BuildError, ControlState, DataState, RuntimeState, StateError, Update};
 pub use trace::{TraceEvent, Tracer};
 
-/// A hint to the processor's cache, which this build does not give: it takes an instruction of machine code.
-#[cfg(not(feature = "jit"))]
+/// Asks the processor to fetch what lies there to its cache, where it can be asked: a hint, which never waits.
 #[inline]
-pub fn prefetch<T: ?Sized>(_: &T) {}
+pub fn prefetch<T: ?Sized>(place: &T) {
+    prefetch_behind(place, 0);
+}
 
-/// The same of what lies so many bytes behind.
+/// The hint, which this build does not give: it takes an instruction of machine code.
 #[cfg(not(feature = "jit"))]
 #[inline]
 pub fn prefetch_behind<T: ?Sized>(_: &T, _: usize) {}

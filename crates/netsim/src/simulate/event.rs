@@ -246,19 +246,9 @@ mod tests {
 
     #[test]
     fn an_event_keeps_what_it_was_made_of() {
-        let kinds = [
-            EventKind::AtSwitch,
-            EventKind::AtHost,
-            EventKind::Free,
-            EventKind::Timers,
-            EventKind::InHost,
-            EventKind::Wake,
-            EventKind::Job,
-            EventKind::Word,
-            EventKind::Flow,
-            EventKind::Pause,
-        ];
-        for kind in kinds {
+        for number in 0..=EventKind::Pause as u16 {
+            let kind = EventKind::of(number);
+            assert_eq!(kind as u16, number);
             let event = Event::new(kind, u32::MAX - 1, u16::MAX - 2);
             assert_eq!((event.held(), event.padding(), event.number()), (0, 0, 0));
             let event = event

@@ -29,13 +29,7 @@ use crate::forward::Way;
 use crate::path::Pass;
 use crate::state::{ExternState, RuntimeState};
 
-/// Asks the processor to fetch what lies there to its cache, where it can be asked: a hint, which never waits.
-#[inline]
-pub fn prefetch<T: ?Sized>(place: &T) {
-    prefetch_behind(place, 0);
-}
-
-/// The same of what lies so many bytes behind: parts of what cannot be looked at before it is in the cache.
+/// [`prefetch`](crate::prefetch) of what lies so many bytes behind: parts of what cannot be looked at before it is in the cache.
 #[inline]
 pub fn prefetch_behind<T: ?Sized>(place: &T, bytes: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -47,7 +47,7 @@ mod site;
 
 use crate::tables::{CACHE_LINE, prefetch_item};
 pub use codegen::{Cut, Listing};
-pub use jit::{prefetch, prefetch_behind};
+pub use jit::prefetch_behind;
 pub use object::Object;
 
 use std::ops::Range;
