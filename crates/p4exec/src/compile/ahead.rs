@@ -77,12 +77,12 @@ impl FirstLookUps {
 
     /// The last step: what each packet finds.
     fn end(&self, control: &ControlState) -> [Foreseen; TOGETHER] {
-        let mut foreseen = [None; TOGETHER];
+        let mut foreseen = [Foreseen::default(); TOGETHER];
         if let (Some(at), Some(table)) = (self.table, self.table_in(control)) {
             let found =
                 table.end_together(&keys_of(&self.keys, table)[..self.count], &self.together);
             for (packet, slot) in self.packets.iter().zip(found).take(self.count) {
-                foreseen[*packet] = Some((at, slot));
+                foreseen[*packet] = Foreseen::new(TableId::new(at), slot);
             }
         }
         foreseen
@@ -121,7 +121,7 @@ impl Machine<'_> {
             }
             std::mem::swap(&mut these, &mut next);
         }
-        self.session.runtime.foreseen = None;
+        self.session.runtime.foreseen = Foreseen::default();
     }
 
     /// Runs packets as far as their first look-ups, and takes the first two steps of those.

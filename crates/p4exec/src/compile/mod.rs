@@ -75,7 +75,7 @@ use frame::{FrameLayout, words_of};
 use image::Images;
 use jit::{BlockKind, Cells, Code, Said, Session};
 use memo::Memo;
-use runtime::{Runtime, Scratch, append_payload};
+use runtime::{Foreseen, Runtime, Scratch, append_payload};
 use site::Site;
 
 /// How far ahead packets are fetched to the cache: what takes longer than memory does.
@@ -325,7 +325,7 @@ impl Compiled {
                     state: Executor::state_mut(&mut self.interpreter),
                     scratch: &mut self.scratch,
                     memo: &mut self.memo,
-                    foreseen: None,
+                    foreseen: Foreseen::default(),
                     now: Nanos::default(),
                     length: quantities::Bytes::default(),
                 },

@@ -44,8 +44,30 @@ impl Scratch {
     }
 }
 
-/// A table, and what its look-up finds.
-pub(super) type Foreseen = Option<(usize, Option<EntrySlot>)>;
+/// A table, and what its look-up finds; or nothing.
+///
+/// One word: it is written shortly before it is read, and a processor waits where it reads together what was written in parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Foreseen(u64);
+
+impl Foreseen {
+    /// The table's number from 1 on is the upper half, the slot the lower.
+    const NO_SLOT: EntrySlot = EntrySlot::MAX;
+
+    #[inline]
+    pub(super) fn new(table: TableId, slot: Option<EntrySlot>) -> Self {
+        let slot = slot.unwrap_or(Self::NO_SLOT);
+        Self((table.index() as u64 + 1) << 32 | u64::from(slot))
+    }
+
+    /// What a look-up in this table finds, if that is known.
+    #[inline]
+    fn of(self, table: TableId) -> Option<Option<EntrySlot>> {
+        let slot = self.0 as EntrySlot;
+        let is = self.0 >> 32 == table.index() as u64 + 1;
+        is.then(|| (slot != Self::NO_SLOT).then_some(slot))
+    }
+}
 
 /// What a table application came to.
 pub(super) struct Applied<'a> {
@@ -84,8 +106,8 @@ impl Runtime<'_> {
                 action: None,
             };
         };
-        let foreseen = self.foreseen.take();
-        let slot = if let Some((_, slot)) = foreseen.filter(|(at, _)| *at == id.index()) {
+        let foreseen = std::mem::take(&mut self.foreseen);
+        let slot = if let Some(slot) = foreseen.of(id) {
             debug_assert_eq!(slot, table.lookup_dense(key), "looked up ahead");
             slot
         } else if table.is_quick() {

@@ -9,10 +9,10 @@
 //! Prefixes are left-aligned in a `u128`: the first bit of the field is the top bit of the number
 //! whatever the field's width. Wider fields go to the tuple space with the length as the priority.
 
-use super::Slot;
 use super::arena::Arena;
 use super::hash::{HashIndex, hash_words};
 use super::layout::{KeyLayout, MAX_PREFIX_WIDTH};
+use super::{Slot, TOGETHER};
 
 /// Bits a node decides.
 const STRIDE: u32 = 6;
@@ -116,18 +116,73 @@ impl Prefix {
     }
 }
 
-/// A look-up under way.
+/// The field of a key, left-aligned: 64 bits suffice for most fields, and are faster.
+trait FieldBits: Copy + Default {
+    /// The first six bits, and the bits after them.
+    fn split(self) -> (u32, Self);
+    /// Whether a leaf's prefix is one of it.
+    fn holds(self, leaf: &Node) -> bool;
+}
+
+impl FieldBits for u64 {
+    #[inline(always)]
+    fn split(self) -> (u32, Self) {
+        ((self >> (Self::BITS - STRIDE)) as u32, self << STRIDE)
+    }
+
+    #[inline(always)]
+    fn holds(self, leaf: &Node) -> bool {
+        let free = Self::BITS - (leaf.results & !LEAF);
+        (self ^ leaf.own).checked_shr(free).unwrap_or(0) == 0
+    }
+}
+
+impl FieldBits for u128 {
+    #[inline(always)]
+    fn split(self) -> (u32, Self) {
+        ((self >> (Self::BITS - STRIDE)) as u32, self << STRIDE)
+    }
+
+    #[inline(always)]
+    fn holds(self, leaf: &Node) -> bool {
+        let prefix = Self::from(leaf.own) << 64 | Self::from(leaf.below);
+        (self ^ prefix) & top_ones(leaf.results & !LEAF) == 0
+    }
+}
+
+/// What the walk down a tree comes to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Way {
-    /// The next node.
-    at: Option<u32>,
+enum Found {
+    #[default]
+    Nothing,
+    /// The slot of a leaf.
+    Leaf(Slot),
+    /// Where the slot is.
+    Result(u32),
+}
+
+/// Look-ups of several keys on their way down, by their places.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ways([Found; TOGETHER]);
+
+/// A way down a tree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way<B> {
     /// The key, and those bits of it that the next node and those below it decide.
-    bits: u128,
-    rest: u128,
-    /// The leaf that was found.
-    leaf: Option<Slot>,
-    /// Else where the slot of the longest prefix so far is.
-    longest: Option<u32>,
+    bits: B,
+    rest: B,
+    /// The next node.
+    at: u32,
+    /// The last node with prefixes that match the key, and their bits.
+    best: u32,
+    matching: u64,
+}
+
+/// What is below a step of a way down.
+enum Below {
+    Child(u32),
+    Leaf(Slot),
+    Nothing,
 }
 
 /// A step of an insertion or a removal down a tree.
@@ -274,73 +329,91 @@ impl Forest {
         self.nodes[parent] = node;
     }
 
-    /// The entry of the longest prefix of `bits`.
-    #[inline]
-    fn lookup(&self, root: u32, bits: u128) -> Option<Slot> {
-        let mut rest = bits;
-        self.walk(
-            root,
-            || {
-                let six = (rest >> 122) as u32;
-                rest <<= STRIDE;
-                six
-            },
-            |node| {
-                let prefix = (u128::from(node.own) << 64) | u128::from(node.below);
-                (bits ^ prefix) & top_ones(node.results & !LEAF) == 0
-            },
-        )
-    }
-
-    /// The same in a tree of prefixes of at most 64 bits, which are the upper half.
-    #[inline]
-    fn lookup_short(&self, root: u32, bits: u64) -> Option<Slot> {
-        let mut rest = bits;
-        self.walk(
-            root,
-            || {
-                let six = (rest >> 58) as u32;
-                rest <<= STRIDE;
-                six
-            },
-            |node| {
-                let free = 64 - (node.results & !LEAF);
-                (bits ^ node.own).checked_shr(free).unwrap_or(0) == 0
-            },
-        )
-    }
-
-    /// Walks down from a root by six bits after the other to the last node that there is; `holds` says whether a leaf's prefix is one of the key.
+    /// Takes a step down from the node that a way has come to.
     #[inline(always)]
-    fn walk(
-        &self,
-        root: u32,
-        mut next: impl FnMut() -> u32,
-        holds: impl Fn(&Node) -> bool,
-    ) -> Option<Slot> {
-        let mut best: Option<(Node, u64)> = None;
-        let mut at = root;
-        loop {
-            let node = self.nodes[at];
-            if node.results & LEAF != 0 {
-                if holds(&node) {
-                    return Some(node.children);
-                }
-                break;
-            }
-            let six = next();
-            let matching = node.own & MATCHING[six as usize];
-            if matching != 0 {
-                best = Some((node, matching));
-            }
-            if node.below >> six & 1 == 0 {
-                break;
-            }
-            at = node.children + rank(node.below, six);
+    fn step<B: FieldBits>(&self, way: &mut Way<B>) -> Below {
+        let node = &self.nodes[way.at];
+        if node.results & LEAF != 0 {
+            return match way.bits.holds(node) {
+                true => Below::Leaf(node.children),
+                false => Below::Nothing,
+            };
         }
-        let (node, matching) = best?;
-        let bit = 63 - matching.leading_zeros();
-        Some(self.slots[node.results + rank(node.own, bit)])
+        let (six, rest) = way.rest.split();
+        way.rest = rest;
+        let matching = node.own & MATCHING[six as usize];
+        if matching != 0 {
+            (way.best, way.matching) = (way.at, matching);
+        }
+        match node.below >> six & 1 {
+            0 => Below::Nothing,
+            _ => Below::Child(node.children + rank(node.below, six)),
+        }
+    }
+
+    /// Where the longest prefix of a way that ended at no leaf has its slot.
+    #[inline(always)]
+    fn longest<B>(&self, way: &Way<B>) -> Option<u32> {
+        if way.matching == 0 {
+            return None;
+        }
+        let node = &self.nodes[way.best];
+        Some(node.results + rank(node.own, 63 - way.matching.leading_zeros()))
+    }
+
+    /// The entry of the longest prefix of a key.
+    #[inline]
+    fn lookup<B: FieldBits>(&self, root: u32, bits: B) -> Option<Slot> {
+        let mut way = Way::new(root, bits);
+        loop {
+            match self.step(&mut way) {
+                Below::Child(next) => way.at = next,
+                Below::Leaf(slot) => return Some(slot),
+                Below::Nothing => return self.longest(&way).map(|at| self.slots[at]),
+            }
+        }
+    }
+
+    /// Goes down with several keys at once, by their places, and asks for what is read next.
+    #[inline]
+    fn go_down<B: FieldBits>(
+        &self,
+        keys: impl Iterator<Item = Option<(u32, B)>>,
+        found: &mut [Found; TOGETHER],
+    ) {
+        let mut ways = [Way::default(); TOGETHER];
+        let mut places = [0; TOGETHER];
+        let mut going = 0;
+        for (place, key) in keys.enumerate().take(TOGETHER) {
+            found[place] = Found::Nothing;
+            if let Some((root, bits)) = key {
+                ways[going] = Way::new(root, bits);
+                places[going] = place;
+                going += 1;
+            }
+        }
+        while going > 0 {
+            let mut kept = 0;
+            for i in 0..going {
+                let (mut way, place) = (ways[i], places[i]);
+                match self.step(&mut way) {
+                    Below::Child(next) => {
+                        self.nodes.prefetch(next);
+                        way.at = next;
+                        (ways[kept], places[kept]) = (way, place);
+                        kept += 1;
+                    }
+                    Below::Leaf(slot) => found[place] = Found::Leaf(slot),
+                    Below::Nothing => {
+                        if let Some(at) = self.longest(&way) {
+                            self.slots.prefetch(at);
+                            found[place] = Found::Result(at);
+                        }
+                    }
+                }
+            }
+            going = kept;
+        }
     }
 
     /// A step of an insertion or a removal down a tree, if it is not the last; asks for what the next step, or the change, reads.
@@ -367,33 +440,6 @@ impl Forest {
         Some(Descent { at, depth, ..way })
     }
 
-    /// A step down, if the way is not at its end; asks for what the next step, or the end, reads.
-    // A look-up by itself ([`Forest::walk`]) does not go so: keeping where it is costs a quarter of its instructions more.
-    #[inline]
-    fn go_on(&self, way: &mut Way) {
-        let Some(at) = way.at.take() else { return };
-        let node = &self.nodes[at];
-        if let Some(prefix) = node.as_leaf() {
-            if (way.bits ^ prefix.bits) & top_ones(prefix.len) == 0 {
-                way.leaf = Some(node.children);
-            }
-            return;
-        }
-        let six = (way.rest >> 122) as u32;
-        way.rest <<= STRIDE;
-        let matching = node.own & MATCHING[six as usize];
-        if matching != 0 {
-            let longest = node.results + rank(node.own, 63 - matching.leading_zeros());
-            self.slots.prefetch(longest);
-            way.longest = Some(longest);
-        }
-        if node.below >> six & 1 == 1 {
-            let next = node.children + rank(node.below, six);
-            self.nodes.prefetch(next);
-            way.at = Some(next);
-        }
-    }
-
     /// The entry of exactly this prefix.
     fn find(&self, root: u32, prefix: Prefix) -> Option<Slot> {
         let (mut at, mut depth) = (root, 0);
@@ -412,6 +458,21 @@ impl Forest {
             }
             at = node.children + rank(node.below, six);
             depth += 1;
+        }
+    }
+}
+
+impl<B: Default> Way<B> {
+    #[inline(always)]
+    fn new(root: u32, bits: B) -> Self
+    where
+        B: Copy,
+    {
+        Self {
+            bits,
+            rest: bits,
+            at: root,
+            ..Self::default()
         }
     }
 }
@@ -483,17 +544,19 @@ impl LpmIndex {
     /// The LPM field of a dense key, left-aligned.
     #[inline]
     fn bits(&self, layout: &KeyLayout, dense: &[u64]) -> u128 {
-        if let 1..=64 = self.width {
-            let value = layout.field_in(self.field, dense).next();
-            return u128::from(value.unwrap_or(0)) << (MAX_PREFIX_WIDTH - self.width);
+        if self.width <= 64 {
+            return u128::from(self.short_bits(layout, dense)) << 64;
         }
         let words = layout.field_in(self.field, dense);
         let value = words.fold(0u128, |acc, word| (acc << 64) | u128::from(word));
-        if self.width == 0 {
-            0
-        } else {
-            value << (MAX_PREFIX_WIDTH - self.width)
-        }
+        value << (MAX_PREFIX_WIDTH - self.width)
+    }
+
+    /// The same of a field of at most 64 bits.
+    #[inline]
+    fn short_bits(&self, layout: &KeyLayout, dense: &[u64]) -> u64 {
+        let value = layout.field_in(self.field, dense).next().unwrap_or(0);
+        value.checked_shl(64 - self.width).unwrap_or(0)
     }
 
     fn prefix(&self, layout: &KeyLayout, dense: &[u64], len: i32) -> Prefix {
@@ -596,47 +659,43 @@ impl LpmIndex {
         self.forest.descend(way)
     }
 
-    /// The beginning of a key's look-up.
+    /// The root of a key's tree.
     #[inline]
-    fn way(&self, layout: &KeyLayout, dense: &[u64]) -> Way {
-        let bits = self.bits(layout, dense);
-        let root = self.root(dense);
-        Way {
-            at: root.map(|root| self.roots[root as usize].node),
-            bits,
-            rest: bits,
-            ..Way::default()
-        }
+    fn root_node(&self, dense: &[u64]) -> Option<u32> {
+        self.root(dense).map(|root| self.roots[root as usize].node)
     }
 
     /// Goes down the trees of all keys at once, by their places.
-    pub(crate) fn go_down(&self, layout: &KeyLayout, keys: &[&[u64]], ways: &mut [Way]) {
-        let ways = &mut ways[..keys.len()];
-        for (way, key) in ways.iter_mut().zip(keys) {
-            *way = self.way(layout, key);
+    pub(crate) fn go_down(&self, layout: &KeyLayout, keys: &[&[u64]], ways: &mut Ways) {
+        if self.width <= 64 {
+            let keys = keys.iter().map(|key| {
+                let root = self.root_node(key)?;
+                Some((root, self.short_bits(layout, key)))
+            });
+            return self.forest.go_down(keys, &mut ways.0);
         }
-        while ways.iter().any(|way| way.at.is_some()) {
-            for way in &mut *ways {
-                self.forest.go_on(way);
-            }
-        }
+        let keys = keys.iter().map(|key| {
+            let root = self.root_node(key)?;
+            Some((root, self.bits(layout, key)))
+        });
+        self.forest.go_down(keys, &mut ways.0);
     }
 
-    /// What [`LpmIndex::lookup`] finds of a key that came so far.
+    /// What [`LpmIndex::lookup`] finds of the keys that came so far, by their places.
     #[inline]
-    pub(crate) fn end(&self, way: &Way) -> Option<Slot> {
-        way.leaf
-            .or_else(|| way.longest.map(|at| self.forest.slots[at]))
+    pub(crate) fn end(&self, ways: &Ways) -> impl Iterator<Item = Option<Slot>> {
+        ways.0.iter().map(|found| match *found {
+            Found::Nothing => None,
+            Found::Leaf(slot) => Some(slot),
+            Found::Result(at) => Some(self.forest.slots[at]),
+        })
     }
 
     #[inline]
     pub(crate) fn lookup(&self, layout: &KeyLayout, dense: &[u64]) -> Option<Slot> {
-        let root = self.roots[self.root(dense)? as usize].node;
+        let root = self.root_node(dense)?;
         if self.width <= 64 {
-            let mut words = layout.field_in(self.field, dense);
-            let value = words.next().unwrap_or(0);
-            let bits = value.checked_shl(64 - self.width).unwrap_or(0);
-            return self.forest.lookup_short(root, bits);
+            return self.forest.lookup(root, self.short_bits(layout, dense));
         }
         self.forest.lookup(root, self.bits(layout, dense))
     }

@@ -2,7 +2,7 @@
 //! after the other, and what a step will read is asked for in the step before, for all keys together.
 
 use super::{Index, Table};
-use crate::tables::lpm::Way;
+use crate::tables::lpm::Ways;
 use crate::tables::small_table::SmallTable;
 use crate::tables::tuple_space::Candidate;
 use crate::tables::{Slot, TOGETHER};
@@ -11,7 +11,7 @@ use crate::tables::{Slot, TOGETHER};
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     hashes: [u32; TOGETHER],
-    ways: [Way; TOGETHER],
+    ways: Ways,
     candidates: Vec<Candidate>,
 }
 
@@ -70,8 +70,9 @@ impl Table {
                 }
             }
             Index::Lpm(index) if self.is_indexed(keys) => {
-                for (found, way) in found.iter_mut().zip(&together.ways).take(keys.len()) {
-                    *found = index.end(way);
+                let ends = index.end(&together.ways).take(keys.len());
+                for (found, end) in found.iter_mut().zip(ends) {
+                    *found = end;
                     found.iter().for_each(|slot| self.records.prefetch(*slot));
                 }
             }
