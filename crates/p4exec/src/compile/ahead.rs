@@ -112,11 +112,10 @@ impl Machine<'_> {
             let foreseen = these.end(&self.session.runtime.state.control);
             let later = chunks.clone().next().unwrap_or_default();
             self.look_at(now, later, next);
-            for ((port, packet), foreseen) in chunk.iter().zip(foreseen) {
-                out.arrival = arrival as u32;
+            for (packet, foreseen) in chunk.iter().zip(foreseen) {
                 prefetch_header(packets.get(arrival + 2 * TOGETHER));
                 self.session.runtime.foreseen = foreseen;
-                self.forward(info, now, packet, *port, out);
+                self.forward(info, now, *packet, arrival as u32, out);
                 arrival += 1;
             }
             std::mem::swap(&mut these, &mut next);

@@ -88,13 +88,16 @@ pub(super) struct Ctx {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Said {
-    /// The egress queue.
-    pub(super) queue: u64,
-    /// The priority that this switch accounts.
-    pub(super) ing_prio: u64,
-    /// The priority with which the packet leaves.
-    pub(super) eg_prio: u64,
+    /// The egress queue, its lowest bits.
+    pub(super) queue: u8,
+    /// The priority that this switch accounts; one that is too large is the largest.
+    pub(super) ing_prio: u8,
+    /// The priority with which the packet leaves; the same.
+    pub(super) eg_prio: u8,
 }
+
+/// A priority as [`Said`] has it.
+pub(super) const LARGEST_PRIORITY: u64 = u8::MAX as u64;
 
 /// Where the cells of a counter are, and how many.
 #[derive(Clone, Copy, Debug)]
@@ -385,16 +388,16 @@ impl<'a> Session<'a> {
         self.ctx.in_port = u64::from(port.get());
         let start = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
         let (ended, end) = self.run_block(whole, pass, start);
-        let way = way_of_code(ended.code);
-        if way == Way::Sent {
-            // SAFETY: as in `run_deparser`.
-            unsafe {
-                let written = usize::try_from(end.offset_from(start)).unwrap_or(0);
-                out.set_len(out.len() + written);
-            }
-            out.extend_from_slice(pass.bytes.get(ended.parsed / 8..).unwrap_or_default());
+        if ended.code != Way::Sent as u64 {
+            return (way_of_code(ended.code), ended.parsed);
         }
-        (way, ended.parsed)
+        // SAFETY: as in `run_deparser`.
+        unsafe {
+            let written = usize::try_from(end.offset_from(start)).unwrap_or(0);
+            out.set_len(out.len() + written);
+        }
+        out.extend_from_slice(pass.bytes.get(ended.parsed / 8..).unwrap_or_default());
+        (Way::Sent, ended.parsed)
     }
 
     /// Runs a packet as far as the first table that compiled code does not look up by itself, if it comes to one and nothing

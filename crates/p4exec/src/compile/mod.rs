@@ -45,7 +45,8 @@ mod plan;
 mod runtime;
 mod site;
 
-use crate::tables::{CACHE_LINE, prefetch_item};
+use crate::prefetch;
+use crate::tables::CACHE_LINE;
 pub use codegen::{Cut, Listing};
 pub use jit::prefetch_behind;
 pub use object::Object;
@@ -73,7 +74,7 @@ use crate::value::Bits;
 use ahead::LookAhead;
 use frame::{FrameLayout, words_of};
 use image::Images;
-use jit::{BlockKind, Cells, Code, Said, Session};
+use jit::{BlockKind, Cells, Code, LARGEST_PRIORITY, Said, Session};
 use memo::Memo;
 use runtime::{Foreseen, Runtime, Scratch, append_payload};
 use site::Site;
@@ -140,9 +141,9 @@ impl Fields {
     /// What is told of a packet besides its bytes.
     #[inline]
     fn metadata(&self, said: Said, rid: u16) -> OutputMetadata {
-        let class = |cell: Cell, said: u64| cell.map(|_| Priority::new(said.min(255) as u8));
+        let class = |cell: Cell, said: u8| cell.map(|_| Priority::new(said));
         OutputMetadata {
-            queue: said.queue as u8,
+            queue: said.queue,
             ing_prio: class(self.ing_prio, said.ing_prio),
             eg_prio: class(self.eg_prio, said.eg_prio),
             instance_type: instance_type::NORMAL as u32,
@@ -348,8 +349,9 @@ impl Compiled {
 #[inline(always)]
 fn prefetch_header(packet: Option<&(PortId, &[u8])>) {
     if let Some((_, packet)) = packet {
-        prefetch_item(packet, 0);
-        prefetch_item(packet, packet.len().min(CACHE_LINE).saturating_sub(1));
+        prefetch(*packet);
+        // It may begin anywhere on its line.
+        prefetch_behind(*packet, CACHE_LINE - 1);
     }
 }
 
@@ -397,10 +399,9 @@ impl Executor for Compiled {
         {
             return machine.forward_ahead(info, now, packets, ahead, out);
         }
-        for (arrival, (port, packet)) in packets.iter().enumerate() {
-            out.arrival = arrival as u32;
+        for (arrival, packet) in packets.iter().enumerate() {
             prefetch_header(packets.get(arrival + AHEAD));
-            machine.forward(info, now, packet, *port, out);
+            machine.forward(info, now, *packet, arrival as u32, out);
         }
     }
 
@@ -436,35 +437,75 @@ impl Machine<'_> {
         &mut self,
         info: &Arc<V1ModelInfo>,
         now: Nanos,
-        bytes: &[u8],
-        port: PortId,
+        (port, bytes): (PortId, &[u8]),
+        arrival: u32,
         out: &mut Batch,
     ) {
-        let mut pass = Pass::received(now, bytes);
         if !self.clears {
             self.enter(info, now, bytes.len(), port);
         }
+        let Some(room) = self.in_one else {
+            return self.forward_by_blocks(info, now, (port, bytes), arrival, out);
+        };
         let start = out.bytes.len();
-        let (way, forwarded, said);
-        if let Some(room) = self.in_one {
-            (way, pass.parsed) = self.session.run_whole(pass, port, &mut out.bytes, room);
-            forwarded = self.session.forwarded();
-            said = self.session.said();
+        let mut pass = Pass::received(now, bytes);
+        let (way, parsed) = self.session.run_whole(pass, port, &mut out.bytes, room);
+        let forwarded = self.session.forwarded();
+        if way == Way::Sent {
+            let metadata = self.fields.metadata(self.session.said(), forwarded.1);
+            out.sent.push(Departure {
+                arrival,
+                port: forwarded.0,
+                range: start..out.bytes.len(),
+                metadata,
+            });
         } else {
-            (way, forwarded) = self.run_blocks(&mut pass, &mut out.bytes);
-            said = self.said();
+            pass.parsed = parsed;
+            out.arrival = arrival;
+            self.leave(way, info, pass, port, forwarded, out);
         }
+    }
+
+    /// The same with a function for each block.
+    #[inline(never)]
+    fn forward_by_blocks(
+        &mut self,
+        info: &Arc<V1ModelInfo>,
+        now: Nanos,
+        (port, bytes): (PortId, &[u8]),
+        arrival: u32,
+        out: &mut Batch,
+    ) {
+        let start = out.bytes.len();
+        let mut pass = Pass::received(now, bytes);
+        let (way, forwarded) = self.run_blocks(&mut pass, &mut out.bytes);
+        if way == Way::Sent {
+            let metadata = self.fields.metadata(self.said(), forwarded.1);
+            out.sent.push(Departure {
+                arrival,
+                port: forwarded.0,
+                range: start..out.bytes.len(),
+                metadata,
+            });
+        } else {
+            out.arrival = arrival;
+            self.leave(way, info, pass, port, forwarded, out);
+        }
+    }
+
+    /// Takes on a packet that left the short way before it was sent.
+    #[inline(never)]
+    fn leave(
+        &mut self,
+        way: Way,
+        info: &Arc<V1ModelInfo>,
+        pass: Pass<'_>,
+        port: PortId,
+        forwarded: (PortId, u16),
+        out: &mut Batch,
+    ) {
         match way {
-            Way::Sent => {
-                let (port, rid) = forwarded;
-                let metadata = self.fields.metadata(said, rid);
-                out.sent.push(Departure {
-                    arrival: out.arrival,
-                    port,
-                    range: start..out.bytes.len(),
-                    metadata,
-                });
-            }
+            Way::Sent => {}
             Way::Aborted => {
                 let reason = self.aborted();
                 out.dropped(reason);
@@ -473,8 +514,8 @@ impl Machine<'_> {
             Way::DroppedInEgress => out.dropped(DropReason::Egress),
             Way::AfterIngress => {
                 let (info, requests) = (Arc::clone(info), self.take_requests());
-                let job = IngressJob::received(bytes, port);
-                path::resume_after_ingress(self, info, now, &job, pass.parsed, requests, out);
+                let job = IngressJob::received(pass.bytes, port);
+                path::resume_after_ingress(self, info, pass.now, &job, pass.parsed, requests, out);
             }
             Way::AfterEgress => {
                 let (info, requests) = (Arc::clone(info), self.take_requests());
@@ -484,7 +525,6 @@ impl Machine<'_> {
     }
 
     /// The short way with a function for each block: how it ended, and the port and replica number with which the packet left ingress.
-    #[inline(never)]
     fn run_blocks(&mut self, pass: &mut Pass<'_>, out: &mut Vec<u8>) -> (Way, (PortId, u16)) {
         let fields = self.fields;
         let (error, parsed) = self.run_parser(*pass);
@@ -596,10 +636,11 @@ impl Machine<'_> {
     fn said(&self) -> Said {
         let fields = self.fields;
         let frame = &*self.session.runtime.frame;
+        let class = |cell| get(frame, cell).min(LARGEST_PRIORITY) as u8;
         Said {
-            queue: get(frame, fields.standard.priority),
-            ing_prio: get(frame, fields.ing_prio),
-            eg_prio: get(frame, fields.eg_prio),
+            queue: get(frame, fields.standard.priority) as u8,
+            ing_prio: class(fields.ing_prio),
+            eg_prio: class(fields.eg_prio),
         }
     }
 }

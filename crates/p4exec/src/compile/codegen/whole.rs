@@ -6,7 +6,8 @@ use cranelift_codegen::ir::{InstBuilder as _, Value};
 use p4ir::{Callee, ControlId};
 
 use super::words::top_mask;
-use super::{Cut, Gen, Kind, Label, field};
+use super::{Cut, FLAGS, Gen, Kind, Label, field};
+use crate::compile::jit::LARGEST_PRIORITY;
 use crate::forward::{Blocks, EgressMetadata, StandardMetadata, Step, Way, forward};
 use crate::info;
 use crate::v1model::{DROP_PORT, V1ModelInfo, instance_type};
@@ -207,10 +208,17 @@ impl Gen<'_, '_> {
             (info.ing_prio, field::ING_PRIO),
             (info.eg_prio, field::EG_PRIO),
         ] {
-            if let (Some(leaf), true) = (leaf, self.live) {
-                let said = self.load_word(self.unit.layout.slot(leaf).word);
-                self.store_ctx(field, said);
+            let (Some(leaf), true) = (leaf, self.live) else {
+                continue;
+            };
+            let slot = self.unit.layout.slot(leaf);
+            let mut said = self.load_word(slot.word);
+            if field != field::QUEUE && slot.width > u8::BITS {
+                let largest = self.imm_u(LARGEST_PRIORITY);
+                said = self.b.ins().umin(said, largest);
             }
+            let ctx = self.ctx;
+            self.b.ins().istore8(FLAGS, said, ctx, field);
         }
         self.end(Way::Sent);
     }
