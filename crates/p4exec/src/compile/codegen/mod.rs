@@ -7,6 +7,7 @@
 //! loads what it stored only where control flow joins with different values.
 
 mod ahead;
+mod emit;
 mod expr;
 mod externs;
 mod joined;
@@ -429,6 +430,15 @@ struct Origin {
     /// Bits of the word below the field.
     low: u32,
     width: u32,
+    source: Source,
+}
+
+/// A place in the packet: so many bits behind an address that has so many bytes behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Source {
+    at: Value,
+    bytes: u32,
+    bit: u32,
 }
 
 /// Writes one function.

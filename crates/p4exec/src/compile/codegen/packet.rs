@@ -1,8 +1,7 @@
-//! Reading headers from the packet and writing them to it.
+//! Reading headers from the packet.
 //!
-//! Where parser or deparser always stand between two bytes, a header is compared with the packet's
-//! end once; its fields are then cut out of words loaded whole, or joined to words stored whole.
-//! Otherwise, and for varbits, a helper does it bit by bit.
+//! Where the parser always stands between two bytes, a header is compared with the packet's end once; its fields are then cut out of
+//! words loaded whole. Otherwise, and for varbits, a helper does it bit by bit.
 
 use std::collections::HashMap;
 
@@ -13,12 +12,12 @@ use p4ir::{ExprId, LeafKind, Place, TypeId};
 
 use super::place::Spot;
 use super::words::{Words, top_mask};
-use super::{Gen, Helper, Origin};
+use super::{Gen, Helper, Origin, Source};
 use crate::compile::frame::Slot;
 use crate::compile::site::Site;
 
 /// Packets lie at any address.
-const BYTES: MemFlagsData = MemFlagsData::new().with_notrap();
+pub(super) const BYTES: MemFlagsData = MemFlagsData::new().with_notrap();
 
 /// Bytes of the packet from a pointer on, as many as were found to be there, and the words loaded so far.
 struct Window {
@@ -171,7 +170,18 @@ impl Gen<'_, '_> {
         let low = behind - (bit + width);
         let value = self.shr_imm(word, low);
         let value = self.and_imm(value, top_mask(width));
-        self.origins.insert(value, Origin { word, low, width });
+        let source = Source {
+            at: window.at,
+            bytes: window.bytes,
+            bit,
+        };
+        let origin = Origin {
+            word,
+            low,
+            width,
+            source,
+        };
+        self.origins.insert(value, origin);
         value
     }
 
@@ -284,61 +294,10 @@ impl Gen<'_, '_> {
             self.store_ctx(super::field::CURSOR, next);
         }
     }
-
-    /// Appends a header to the outgoing packet if it is valid.
-    pub(super) fn emit(&mut self, header: &Place) {
-        let (spot, ty) = (self.locate(header), self.place_type(header));
-        let valid = self.read(&spot, 1)[0];
-        let done = self.label();
-        self.branch_unless(valid, done);
-        let leaves = self.unit.layout.shape(self.unit.program, ty);
-        let varbit = leaves.iter().any(|(slot, _)| slot.varbit.is_some());
-        if self.writes_bytes() && !varbit {
-            self.emit_whole(&spot, &leaves);
-        } else {
-            let site = self.site(Site::Leaves(leaves));
-            self.flush_place(&spot, ty);
-            let word = self.word_index(&spot, false);
-            if self.writes_bytes() {
-                self.save_position();
-                self.call_helper(Helper::EmitBytes, &[self.ctx, site, word]);
-                self.load_position();
-            } else {
-                self.call_helper(Helper::Emit, &[self.ctx, site, word]);
-            }
-        }
-        self.goto(done);
-        self.bind(done);
-    }
-
-    fn emit_whole(&mut self, spot: &Spot, leaves: &[(Slot, LeafKind)]) {
-        let mut fields = Vec::new();
-        for leaf @ (slot, kind) in leaves {
-            if *kind != LeafKind::Valid {
-                let part = self.part(spot, slot.word);
-                let value = self.read(&part, slot.words() as usize);
-                fields.push((value, packet_width(*leaf)));
-            }
-        }
-        let bits: u32 = fields.iter().map(|(_, width)| width).sum();
-        let words = self.joined(&fields);
-        let at = self.b.use_var(self.position);
-        self.store_joined(&words, at);
-        let next = self.b.ins().iadd_imm_s(at, i64::from(bits / 8));
-        self.b.def_var(self.position, next);
-    }
-
-    /// Stores joined words at an address, as bytes in network order.
-    pub(super) fn store_joined(&mut self, words: &[Value], at: Value) {
-        for (i, word) in words.iter().enumerate() {
-            let raw = self.b.ins().bswap(*word);
-            self.b.ins().store(BYTES, raw, at, (i * 8) as i32);
-        }
-    }
 }
 
 /// Bits of a leaf in a packet, a varbit being empty.
-fn packet_width((slot, kind): (Slot, LeafKind)) -> u32 {
+pub(super) fn packet_width((slot, kind): (Slot, LeafKind)) -> u32 {
     if kind == LeafKind::Valid {
         0
     } else {

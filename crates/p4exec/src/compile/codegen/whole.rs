@@ -154,10 +154,15 @@ impl Blocks for Steps<'_, '_, '_> {
 }
 
 impl Gen<'_, '_> {
-    /// The function of all blocks. It is given a frame in which the metadata of a received packet is set, cleared else unless
+    /// The function of all blocks. It is given the whole packet, and a frame in which the metadata of a received packet is set, cleared else unless
     /// words are variables, and returns a [`Way`].
     pub(super) fn whole(&mut self, info: &V1ModelInfo) {
         self.start_cleared(info);
+        if self.reads_bytes() {
+            // Nothing was taken from the packet yet.
+            let packet = self.load_ctx(field::PACKET);
+            self.b.def_var(self.position, packet);
+        }
         let exits = WAYS.map(|_| self.label());
         self.unit.cut_end = Some(exit_of(&exits, Way::DroppedInIngress));
         self.cut_storing(Cut::Start, &[]);
