@@ -25,6 +25,25 @@ struct Line {
     revision: u64,
 }
 
+impl Line {
+    // Apart from [`Memo::find`], whose stack would else be laid out for a line of it in every lookup.
+    #[inline(never)]
+    fn set(&mut self, key: [u64; WORDS], slot: Slot, revision: u64) {
+        *self = Self {
+            key,
+            slot,
+            revision,
+        };
+    }
+}
+
+/// Whether keys are the same, word by word: compared as a whole, one would first be written to memory and then waited for.
+#[inline]
+fn same(a: &[u64; WORDS], b: &[u64; WORDS]) -> bool {
+    let differences = a.iter().zip(b).map(|(a, b)| a ^ b);
+    differences.fold(0, |all, difference| all | difference) == 0
+}
+
 /// See the module documentation.
 #[derive(Debug)]
 pub(super) struct Memo {
@@ -60,12 +79,8 @@ impl Memo {
         };
         let lines = lines.get_or_insert_with(lines_of_table);
         let line = &mut lines[(sum >> (64 - LINES.trailing_zeros())) as usize];
-        if line.revision != revision || line.key != key {
-            *line = Line {
-                key,
-                slot: look_up().unwrap_or(MISS),
-                revision,
-            };
+        if line.revision != revision || !same(&line.key, &key) {
+            line.set(key, look_up().unwrap_or(MISS), revision);
         }
         (line.slot != MISS).then_some(line.slot)
     }

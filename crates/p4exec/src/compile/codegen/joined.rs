@@ -60,13 +60,7 @@ impl Gen<'_, '_> {
     fn put_together(&mut self, pieces: Vec<Piece>) -> Value {
         let mut word: Option<Value> = None;
         for piece in pieces {
-            let by = piece.up.unsigned_abs();
-            let moved = if piece.up < 0 {
-                self.shr_imm(piece.word, by)
-            } else {
-                self.shl_imm(piece.word, by)
-            };
-            let part = self.and_imm(moved, piece.mask);
+            let part = self.moved(piece.word, piece.up, piece.mask);
             word = Some(match word {
                 Some(others) => self.b.ins().bor(others, part),
                 None => part,
@@ -97,8 +91,8 @@ impl Gen<'_, '_> {
         }
         let cut = |(value, width, origin): (Words, u32, Option<Origin>)| match origin {
             Some(Origin { word, low, .. }) => {
-                let moved = self.shr_imm(word, low);
-                (vec![self.and_imm(moved, top_mask(width))], width)
+                let moved = self.moved(word, -(low as i32), top_mask(width));
+                (vec![moved], width)
             }
             None => (value, width),
         };

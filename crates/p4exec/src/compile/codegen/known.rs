@@ -55,6 +55,7 @@ impl Gen<'_, '_> {
                 Opcode::Bor | Opcode::Bxor => of(a) | of(b),
                 Opcode::Ishl => shifted_left(of(a), far(b)),
                 Opcode::Ushr => shifted_right(of(a), far(b)),
+                Opcode::Rotl if bits == 64 => far(b).map_or(all, |by| of(a).rotate_left(by as u32)),
                 _ => all,
             },
             InstructionData::Ternary {

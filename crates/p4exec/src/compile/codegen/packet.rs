@@ -168,8 +168,7 @@ impl Gen<'_, '_> {
             (self.window_word(window, start), (start + 8) * 8)
         };
         let low = behind - (bit + width);
-        let value = self.shr_imm(word, low);
-        let value = self.and_imm(value, top_mask(width));
+        let value = self.moved(word, -(low as i32), top_mask(width));
         let source = Source {
             at: window.at,
             bytes: window.bytes,

@@ -50,9 +50,28 @@ impl Gen<'_, '_> {
         self.b.ins().uextend(I64, low)
     }
 
+    /// The bits of a value that a mask leaves after they were moved up, or down if `up` is negative; none of them is one that comes in.
+    pub(super) fn moved(&mut self, value: Value, up: i32, mask: u64) -> Value {
+        let possible = self.possible(value);
+        let by = up.unsigned_abs();
+        let moved = match up {
+            0 => value,
+            1.. if (possible << by) & !mask == 0 => self.shl_imm(value, by),
+            ..0 if (possible >> by) & !mask == 0 => self.shr_imm(value, by),
+            _ => self.b.ins().rotl_imm_s(value, i64::from(up.rem_euclid(64))),
+        };
+        self.and_imm(moved, mask)
+    }
+
     pub(super) fn shl_imm(&mut self, value: Value, by: u32) -> Value {
         if by == 0 {
             return value;
+        }
+        // Where nothing goes beyond, a rotation does the same; on x86-64 it leaves the value where it is, and that need not be copied
+        // before. Up to three bits are part of an address.
+        let is_word = self.b.func.dfg.value_type(value) == I64;
+        if is_word && by > 3 && self.possible(value).leading_zeros() >= by {
+            return self.b.ins().rotl_imm_s(value, i64::from(by));
         }
         self.b.ins().ishl_imm_s(value, i64::from(by))
     }
