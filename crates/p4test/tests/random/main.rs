@@ -3,5 +3,6 @@
 mod ahead;
 mod differential;
 mod fuzz_corpus;
+mod headers;
 mod lanes;
 mod statements;
