@@ -10,10 +10,10 @@ use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder as _, Type, Value};
 use p4ir::{LeafKind, Place};
 
-use super::packet::{BYTES, packet_width};
+use super::packet::{BYTES, Source, packet_width};
 use super::place::Spot;
 use super::words::Words;
-use super::{Gen, Helper, Source};
+use super::{Gen, Helper};
 use crate::compile::frame::Slot;
 use crate::compile::site::Site;
 
@@ -89,7 +89,7 @@ impl Gen<'_, '_> {
                 None
             };
             bit += width;
-            if bit % 8 == 0 {
+            if bit.is_multiple_of(8) {
                 let from = groups.last().map_or(0, |group| group.bytes.end);
                 groups.push(Group {
                     fields: first..i + 1,
@@ -105,7 +105,7 @@ impl Gen<'_, '_> {
         }
         let kept = groups.iter().filter(|group| group.of.is_some());
         let count: u32 = kept.map(|group| group.bytes.len() as u32).sum();
-        let is_whole = bit % 8 == 0 && source.bit / 8 + bit / 8 <= source.bytes;
+        let is_whole = bit.is_multiple_of(8) && source.bit / 8 + bit / 8 <= source.bytes;
         (is_whole && count >= SOME_BYTES).then_some((groups, source))
     }
 
@@ -121,7 +121,7 @@ impl Gen<'_, '_> {
                 ..origin.source
             };
             let same = found.is_none_or(|found| found == source);
-            if !same || origin.width != count || source.bit % 8 != 0 {
+            if !same || origin.width != count || !source.bit.is_multiple_of(8) {
                 return None;
             }
             found = Some(source);

@@ -3,8 +3,9 @@
 
 use cranelift_codegen::ir::{InstBuilder as _, Value};
 
+use super::Gen;
+use super::packet::Origin;
 use super::words::{Words, top_mask};
-use super::{Gen, Origin};
 
 /// Bits of a word that go to another word.
 struct Piece {

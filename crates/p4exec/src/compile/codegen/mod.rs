@@ -423,24 +423,6 @@ const BROKEN: i64 = 4;
 const CONTINUED: i64 = 5;
 const REJECTED: i64 = 6;
 
-/// Where a field was cut out: bits of a word of the packet.
-#[derive(Clone, Copy, Debug)]
-struct Origin {
-    word: Value,
-    /// Bits of the word below the field.
-    low: u32,
-    width: u32,
-    source: Source,
-}
-
-/// A place in the packet: so many bits behind an address that has so many bytes behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Source {
-    at: Value,
-    bytes: u32,
-    bit: u32,
-}
-
 /// Writes one function.
 struct Gen<'u, 'p> {
     unit: &'u mut Unit<'p>,
@@ -456,7 +438,7 @@ struct Gen<'u, 'p> {
     /// Where packets go that the parser rejects, if that is told apart.
     rejections: Option<Rejections>,
     /// Fields of the packet and where they were cut out.
-    origins: HashMap<Value, Origin>,
+    origins: HashMap<Value, packet::Origin>,
     /// The bits that values may have set which were loaded from where more would not fit.
     narrow: HashMap<Value, u64>,
     /// Whether the code that follows can be reached.

@@ -12,12 +12,30 @@ use p4ir::{ExprId, LeafKind, Place, TypeId};
 
 use super::place::Spot;
 use super::words::{Words, top_mask};
-use super::{Gen, Helper, Origin, Source};
+use super::{Gen, Helper};
 use crate::compile::frame::Slot;
 use crate::compile::site::Site;
 
 /// Packets lie at any address.
 pub(super) const BYTES: MemFlagsData = MemFlagsData::new().with_notrap();
+
+/// Where a field was cut out: bits of a word of the packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) word: Value,
+    /// Bits of the word below the field.
+    pub(super) low: u32,
+    pub(super) width: u32,
+    pub(super) source: Source,
+}
+
+/// A place in the packet: so many bits behind an address that has so many bytes behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) at: Value,
+    pub(super) bytes: u32,
+    pub(super) bit: u32,
+}
 
 /// Bytes of the packet from a pointer on, as many as were found to be there, and the words loaded so far.
 struct Window {
