@@ -444,24 +444,18 @@ impl Machine<'_> {
         if !self.clears {
             self.enter(info, now, bytes.len(), port);
         }
+        out.arrival = arrival;
         let Some(room) = self.in_one else {
-            return self.forward_by_blocks(info, now, (port, bytes), arrival, out);
+            return self.forward_by_blocks(info, now, (port, bytes), out);
         };
         let start = out.bytes.len();
         let mut pass = Pass::received(now, bytes);
         let (way, parsed) = self.session.run_whole(pass, port, &mut out.bytes, room);
         let forwarded = self.session.forwarded();
         if way == Way::Sent {
-            let metadata = self.fields.metadata(self.session.said(), forwarded.1);
-            out.sent.push(Departure {
-                arrival,
-                port: forwarded.0,
-                range: start..out.bytes.len(),
-                metadata,
-            });
+            self.depart(start, forwarded, self.session.said(), out);
         } else {
             pass.parsed = parsed;
-            out.arrival = arrival;
             self.leave(way, info, pass, port, forwarded, out);
         }
     }
@@ -473,24 +467,27 @@ impl Machine<'_> {
         info: &Arc<V1ModelInfo>,
         now: Nanos,
         (port, bytes): (PortId, &[u8]),
-        arrival: u32,
         out: &mut Batch,
     ) {
         let start = out.bytes.len();
         let mut pass = Pass::received(now, bytes);
         let (way, forwarded) = self.run_blocks(&mut pass, &mut out.bytes);
         if way == Way::Sent {
-            let metadata = self.fields.metadata(self.said(), forwarded.1);
-            out.sent.push(Departure {
-                arrival,
-                port: forwarded.0,
-                range: start..out.bytes.len(),
-                metadata,
-            });
+            self.depart(start, forwarded, self.said(), out);
         } else {
-            out.arrival = arrival;
             self.leave(way, info, pass, port, forwarded, out);
         }
+    }
+
+    /// A packet whose bytes were appended leaves.
+    #[inline(always)]
+    fn depart(&self, start: usize, (port, rid): (PortId, u16), said: Said, out: &mut Batch) {
+        out.sent.push(Departure {
+            arrival: out.arrival,
+            port,
+            range: start..out.bytes.len(),
+            metadata: self.fields.metadata(said, rid),
+        });
     }
 
     /// Takes on a packet that left the short way before it was sent.

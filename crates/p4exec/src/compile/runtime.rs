@@ -44,14 +44,14 @@ impl Scratch {
     }
 }
 
-/// A table, and what its look-up finds; or nothing.
+/// A table, and what its look-up finds; or nothing. The upper half is the table's number, from 1 on, the lower half the slot.
 ///
 /// One word: it is written shortly before it is read, and a processor waits where it reads together what was written in parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Foreseen(u64);
 
 impl Foreseen {
-    /// The table's number from 1 on is the upper half, the slot the lower.
+    /// The slot of a look-up that finds nothing.
     const NO_SLOT: EntrySlot = EntrySlot::MAX;
 
     #[inline]

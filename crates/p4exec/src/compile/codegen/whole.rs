@@ -154,8 +154,8 @@ impl Blocks for Steps<'_, '_, '_> {
 }
 
 impl Gen<'_, '_> {
-    /// The function of all blocks. It is given the whole packet, and a frame in which the metadata of a received packet is set, cleared else unless
-    /// words are variables, and returns a [`Way`].
+    /// The function of all blocks. It is given the whole packet, and a frame in which the metadata of a received packet is set, cleared
+    /// else unless words are variables, and returns a [`Way`].
     pub(super) fn whole(&mut self, info: &V1ModelInfo) {
         self.start_cleared(info);
         if self.reads_bytes() {

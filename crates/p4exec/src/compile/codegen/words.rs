@@ -50,7 +50,7 @@ impl Gen<'_, '_> {
         self.b.ins().uextend(I64, low)
     }
 
-    /// The bits of a value that a mask leaves after they were moved up, or down if `up` is negative; none of them is one that comes in.
+    /// A value moved up, or down if `up` is negative, and what a mask leaves of it: only bits of the value, none that came in.
     pub(super) fn moved(&mut self, value: Value, up: i32, mask: u64) -> Value {
         let possible = self.possible(value);
         let by = up.unsigned_abs();
