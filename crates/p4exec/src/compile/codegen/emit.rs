@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-use cranelift_codegen::ir::types::{I8, I16, I32, I64};
-use cranelift_codegen::ir::{InstBuilder as _, Type, Value};
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{InstBuilder as _, Value};
 use p4ir::{LeafKind, Place};
 
-use super::packet::{BYTES, Source, packet_width};
+use super::packet::{BYTES, Source, integer, packet_width};
 use super::place::Spot;
 use super::words::Words;
 use super::{Gen, Helper};
@@ -177,18 +177,14 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Stores the lowest bytes of a word, in network order.
+    /// Stores the lowest bytes of a word (1 to 8), in network order.
     fn store_low(&mut self, word: Value, count: u32, at: Value, offset: u32) {
-        if let 1 | 2 | 4 | 8 = count {
-            let ty = integer(count);
-            let low = match ty {
+        if count.is_power_of_two() {
+            let low = match integer(count) {
                 I64 => word,
-                _ => self.b.ins().ireduce(ty, word),
+                ty => self.b.ins().ireduce(ty, word),
             };
-            let raw = match ty {
-                I8 => low,
-                _ => self.b.ins().bswap(low),
-            };
+            let raw = self.turned(low);
             self.b.ins().store(BYTES, raw, at, offset as i32);
             return;
         }
@@ -203,19 +199,8 @@ impl Gen<'_, '_> {
     /// Stores joined words at an address, as bytes in network order.
     pub(super) fn store_joined(&mut self, words: &[Value], at: Value) {
         for (i, word) in words.iter().enumerate() {
-            let raw = self.b.ins().bswap(*word);
-            self.b.ins().store(BYTES, raw, at, (i * 8) as i32);
+            self.store_low(*word, 8, at, (i * 8) as u32);
         }
-    }
-}
-
-/// The integer of so many bytes: 1, 2, 4 or 8.
-const fn integer(bytes: u32) -> Type {
-    match bytes {
-        1 => I8,
-        2 => I16,
-        4 => I32,
-        _ => I64,
     }
 }
 

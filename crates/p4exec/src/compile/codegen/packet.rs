@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
-use cranelift_codegen::ir::{InstBuilder as _, MemFlagsData, Value};
+use cranelift_codegen::ir::{InstBuilder as _, MemFlagsData, Type, Value};
 use p4ir::{ExprId, LeafKind, Place, TypeId};
 
 use super::place::Spot;
@@ -219,11 +219,7 @@ impl Gen<'_, '_> {
             return *known;
         }
         let size = window.bytes;
-        let piece = match size {
-            4..=7 => 4,
-            2..=3 => 2,
-            _ => 1,
-        };
+        let piece = 1 << size.max(1).ilog2();
         let mut word = self.piece(window.at, 0, piece);
         if size > piece {
             // The second piece overlaps the first unless both fill the window.
@@ -238,18 +234,17 @@ impl Gen<'_, '_> {
 
     /// One, two or four bytes as a number.
     fn piece(&mut self, at: Value, offset: u32, size: u32) -> Value {
-        let ty = match size {
-            4 => I32,
-            2 => I16,
-            _ => I8,
-        };
-        let raw = self.b.ins().load(ty, BYTES, at, offset as i32);
-        let number = if size > 1 {
-            self.b.ins().bswap(raw)
-        } else {
-            raw
-        };
+        let raw = self.b.ins().load(integer(size), BYTES, at, offset as i32);
+        let number = self.turned(raw);
         self.b.ins().uextend(I64, number)
+    }
+
+    /// A number of bytes in network order as it is loaded or stored.
+    pub(super) fn turned(&mut self, number: Value) -> Value {
+        match self.b.func.dfg.value_type(number) {
+            I8 => number,
+            _ => self.b.ins().bswap(number),
+        }
     }
 
     /// Reads the bits ahead into a place; headers in it become valid.
@@ -310,6 +305,16 @@ impl Gen<'_, '_> {
             let next = self.b.ins().iadd(cursor, bits);
             self.store_ctx(super::field::CURSOR, next);
         }
+    }
+}
+
+/// The integer of so many bytes: 1, 2, 4 or 8.
+pub(super) const fn integer(bytes: u32) -> Type {
+    match bytes {
+        1 => I8,
+        2 => I16,
+        4 => I32,
+        _ => I64,
     }
 }
 
