@@ -4,15 +4,16 @@
 //! inside, so a plan file needs nothing beside it. Switches with the same rules share one list.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use quantities::Priority;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error as _, IgnoredAny};
+use serde::de::{self, IgnoredAny, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 use topology::routes::RoutePolicy;
-use topology::{HeaderError, SwitchId, Topology, read_with_header};
+use topology::{FileError, HeaderError, SwitchId, Topology, TopologyPart, read_with_header};
 
 use super::budget::Budget;
 use super::carrier::{Carrier, CarrierKind, TagCode};
@@ -77,7 +78,25 @@ struct PlanFile {
 struct Inside<'a> {
     /// The network, as in a topology file.
     #[serde(borrow)]
+    topology: TopologyPart<'a>,
+}
+
+/// The same, not read yet: what is wrong with it is told as of a topology file.
+#[derive(Deserialize)]
+struct Enclosed<'a> {
+    #[serde(borrow)]
     topology: &'a RawValue,
+}
+
+/// Reads the network of a plan file.
+fn topology_inside(text: &str) -> Result<Result<Topology, FileError>, serde_json::Error> {
+    match serde_json::from_str::<Inside<'_>>(text) {
+        Ok(file) => Ok(file.topology.topology()),
+        Err(_) => {
+            let file = serde_json::from_str::<Enclosed<'_>>(text)?;
+            Ok(Topology::from_json(file.topology.get()))
+        }
+    }
 }
 
 /// A lossless tag.
@@ -160,18 +179,32 @@ impl Serialize for NewTag {
 
 impl<'de> Deserialize<'de> for NewTag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Either {
-            Tag(u8),
-            Word(String),
-        }
-        match Either::deserialize(deserializer) {
-            Ok(Either::Tag(tag)) => Ok(Self::Lossless(Tag::new(tag))),
-            Ok(Either::Word(word)) if word == "lossy" => Ok(Self::Lossy),
-            _ => Err(D::Error::custom(
-                "a new tag is a number from 0 to 255, or \"lossy\"",
-            )),
+        deserializer.deserialize_any(NewTagText)
+    }
+}
+
+/// What a new tag is, for errors.
+const NEW_TAG: &str = "a new tag is a number from 0 to 255, or \"lossy\"";
+
+/// Reads a new tag where it stands.
+struct NewTagText;
+
+impl Visitor<'_> for NewTagText {
+    type Value = NewTag;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a new tag: a number from 0 to 255, or \"lossy\"")
+    }
+
+    fn visit_u64<E: de::Error>(self, tag: u64) -> Result<NewTag, E> {
+        let tag = u8::try_from(tag).map_err(|_| E::custom(NEW_TAG))?;
+        Ok(NewTag::Lossless(Tag::new(tag)))
+    }
+
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<NewTag, E> {
+        match word {
+            "lossy" => Ok(NewTag::Lossy),
+            _ => Err(E::custom(NEW_TAG)),
         }
     }
 }
@@ -266,14 +299,12 @@ impl Tables {
     /// # Errors
     /// [`PlanFileError`], which names the place and says how to mend it.
     pub fn from_json(text: &str) -> Result<Self, PlanFileError> {
-        let inside = || serde_json::from_str::<Inside<'_>>(text);
-        let topology = || inside().map(|file| Topology::from_json(file.topology.get()));
         let tables = || {
             read_with_header(text, (FORMAT, VERSION), |file: &PlanFile| {
                 (&file.format, file.version)
             })
         };
-        let (file, topology) = rayon::join(tables, topology);
+        let (file, topology) = rayon::join(tables, || topology_inside(text));
         let (file, topology) = (file?, topology??);
         let (priorities, codes) = tags(&file.tags)?;
         let rules = ungroup(&topology, file.rules)?;
@@ -453,15 +484,19 @@ fn ungroup(
     let places: BTreeMap<&str, usize> = names(topology).collect();
     let mut rules: Vec<Option<Vec<TagRule>>> = vec![None; topology.switches().len()];
     for (group, entry) in groups.into_iter().enumerate() {
-        let own: Vec<TagRule> = entry.rules.into_iter().map(TagRule::from).collect();
-        for name in entry.switches {
+        let mut own: Vec<TagRule> = entry.rules.into_iter().map(TagRule::from).collect();
+        let last = entry.switches.len().saturating_sub(1);
+        for (number, name) in entry.switches.into_iter().enumerate() {
             let Some(&place) = places.get(name.as_str()) else {
                 return Err(PlanFileError::NoSuchSwitch { group, name });
             };
             if rules[place].is_some() {
                 return Err(PlanFileError::SwitchTwice { group, name });
             }
-            rules[place] = Some(own.clone());
+            rules[place] = Some(match number == last {
+                true => std::mem::take(&mut own),
+                false => own.clone(),
+            });
         }
     }
     Ok(rules.into_iter().map(Option::unwrap_or_default).collect())

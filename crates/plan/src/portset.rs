@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use quantities::PortId;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error as _;
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
@@ -181,11 +181,12 @@ impl FromStr for PortSet {
         if text.is_empty() {
             return Ok(Self::empty());
         }
-        let mut runs: Vec<(u16, u16)> = Vec::new();
-        for part in text.split(',') {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let number = |s: &str| s.trim().parse::<u16>().map_err(|_| bad());
-            let (first, last) = (number(first)?, number(last)?);
+        let commas = text.bytes().filter(|byte| *byte == b',').count();
+        let mut runs: Vec<(u16, u16)> = Vec::with_capacity(commas + 1);
+        for part in text.as_bytes().split(|byte| *byte == b',') {
+            let mut ends = part.splitn(2, |byte| *byte == b'-');
+            let first = ends.next().and_then(number).ok_or_else(bad)?;
+            let last = ends.next().map_or(Some(first), number).ok_or_else(bad)?;
             if first > last {
                 return Err(bad());
             }
@@ -199,6 +200,17 @@ impl FromStr for PortSet {
     }
 }
 
+/// A port number in decimal, which spaces may be around.
+fn number(text: &[u8]) -> Option<u16> {
+    let digits = text.trim_ascii();
+    let add = |number: u16, digit: &u8| {
+        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    };
+    let number = digits.iter().try_fold(0, add);
+    number.filter(|_| !digits.is_empty())
+}
+
 impl Serialize for PortSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -207,8 +219,22 @@ impl Serialize for PortSet {
 
 impl<'de> Deserialize<'de> for PortSet {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// Reads the text where it stands.
+struct Text;
+
+impl Visitor<'_> for Text {
+    type Value = PortSet;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<PortSet, E> {
+        text.parse().map_err(E::custom)
     }
 }
 
@@ -241,7 +267,11 @@ mod tests {
         assert_eq!(set(&[1, 2, 3, 5]).to_string(), "1-3,5");
         assert_eq!("1-3,4,7".parse(), Ok(set(&[1, 2, 3, 4, 7])));
         assert_eq!(PortSet::empty().to_string(), "");
-        for bad in ["3-1", "x", "1,1", "2,1", "1-", ",", "70000"] {
+        assert_eq!(" 1 - 3 , 5".parse(), Ok(set(&[1, 2, 3, 5])));
+        let bad = [
+            "3-1", "x", "1,1", "2,1", "1-", ",", "70000", "1-2-3", "-1", "65536", "1 2", "\u{661}",
+        ];
+        for bad in bad {
             assert!(bad.parse::<PortSet>().is_err(), "{bad}");
         }
     }

@@ -22,12 +22,15 @@
 //! What is left out is derived: addresses of hosts, `up` (true), the rate (100) and the length (100, or
 //! 10 to a host). Writing a topology and reading it back gives the same topology.
 
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 
 use foldhash::fast::RandomState;
 use quantities::{BitRate, Bytes, Metres, PortId};
+use rayon::prelude::*;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
@@ -35,7 +38,7 @@ use thiserror::Error;
 use super::build::{Builder, HostDraft};
 use super::error::TopologyError;
 use super::generate::Cables;
-use super::header::{HeaderError, read_with_header};
+use super::header::{HeaderError, check_header, read_with_header};
 use super::ids::NodeId;
 use super::model::{Endpoint, Host, Link, Role, Switch, Topology, VirtualLayers};
 use super::prefix::{Ipv4Prefix, Ipv6Prefix, Subnet};
@@ -48,30 +51,33 @@ pub const VERSION: u32 = 1;
 /// A topology file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TopologyFile {
+struct TopologyFile<'a> {
     /// Always `switchwright-topology`.
-    format: String,
+    #[serde(borrow)]
+    format: Cow<'a, str>,
     /// The version of this format: 1.
     version: u32,
     /// What to call it.
     #[serde(default)]
     name: String,
     /// The switches.
-    switches: Vec<SwitchEntry>,
+    #[serde(borrow)]
+    switches: Vec<SwitchEntry<'a>>,
     /// The hosts.
-    #[serde(default)]
-    hosts: Vec<HostEntry>,
+    #[serde(default, borrow)]
+    hosts: Vec<HostEntry<'a>>,
     /// The links.
-    #[serde(default)]
-    links: Vec<LinkEntry>,
+    #[serde(default, borrow)]
+    links: Vec<LinkEntry<'a>>,
 }
 
 /// A switch.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SwitchEntry {
+struct SwitchEntry<'a> {
     /// Unique among switches and hosts.
-    name: String,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
     /// Number of ports; links use ports 1 to this.
     ports: u16,
     /// `server` where it stands for a server that forwards (BCube).
@@ -112,12 +118,14 @@ struct SubnetEntry {
 /// A host. Addresses that are left out are derived.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct HostEntry {
+struct HostEntry<'a> {
     /// Unique among switches and hosts.
-    name: String,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
     /// Ethernet address, as in `02:00:0a:00:00:01`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    mac: Option<String>,
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    mac: Option<Text<'a>>,
     /// IPv4 address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ipv4: Option<Ipv4Addr>,
@@ -126,14 +134,21 @@ struct HostEntry {
     ipv6: Option<Ipv6Addr>,
 }
 
+/// A text that is read where it stands, unless something in it is escaped. (In an option serde copies a `Cow`.)
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
 /// A full-duplex link.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct LinkEntry {
+struct LinkEntry<'a> {
     /// One end, as `NODE:PORT`.
-    a: String,
+    #[serde(borrow)]
+    a: Cow<'a, str>,
     /// The other end, as `NODE:PORT`.
-    b: String,
+    #[serde(borrow)]
+    b: Cow<'a, str>,
     /// Gigabits per second in each direction.
     #[serde(
         default,
@@ -261,28 +276,8 @@ impl Topology {
     /// # Errors
     /// [`FileError`], which names the place and says how to mend it.
     pub fn from_json(text: &str) -> Result<Self, FileError> {
-        let file = read_with_header(text, (FORMAT, VERSION), |file: &TopologyFile| {
-            (&file.format, file.version)
-        })?;
-        let mut builder = Builder::new(file.name);
-        let count = file.switches.len() + file.hosts.len();
-        let mut nodes = HashMap::with_capacity_and_hasher(count, RandomState::default());
-        let mut register = |name: String, node| match nodes.insert(name.clone(), node) {
-            None => Ok(()),
-            Some(_) => Err(TopologyError::DuplicateName(name)),
-        };
-        for entry in file.switches {
-            let name = entry.name.clone();
-            register(name, NodeId::Switch(builder.switch(entry.into())))?;
-        }
-        for (at, entry) in file.hosts.into_iter().enumerate() {
-            let name = entry.name.clone();
-            register(name, NodeId::Host(builder.host(entry.draft(at)?)))?;
-        }
-        for (at, entry) in file.links.into_iter().enumerate() {
-            builder.push(entry.link(at, &|name| nodes.get(name).copied())?);
-        }
-        Ok(builder.finish()?)
+        let file = read_with_header(text, (FORMAT, VERSION), TopologyFile::header)?;
+        file.put_together()
     }
 
     /// Writes the topology file. The same topology gives the same text.
@@ -309,6 +304,69 @@ impl Topology {
     }
 }
 
+/// A topology as a part of another file.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct TopologyPart<'a>(#[serde(borrow)] TopologyFile<'a>);
+
+impl TopologyPart<'_> {
+    /// What it says.
+    ///
+    /// # Errors
+    /// [`FileError`], as of a file of its own.
+    pub fn topology(self) -> Result<Topology, FileError> {
+        let (format, version) = self.0.header();
+        check_header((Some(format), Some(version)), (FORMAT, VERSION))?;
+        self.0.put_together()
+    }
+}
+
+impl TopologyFile<'_> {
+    /// What it says of itself: its format and version.
+    fn header(&self) -> (&str, u32) {
+        (&self.format, self.version)
+    }
+
+    fn put_together(self) -> Result<Topology, FileError> {
+        let mut builder = Builder::new(self.name);
+        let count = self.switches.len() + self.hosts.len();
+        let mut nodes = HashMap::with_capacity_and_hasher(count, RandomState::default());
+        for entry in self.switches {
+            let name = entry.name.clone();
+            let node = NodeId::Switch(builder.switch(entry.into()));
+            register(&mut nodes, name, node)?;
+        }
+        for (at, entry) in self.hosts.into_iter().enumerate() {
+            let name = entry.name.clone();
+            let node = NodeId::Host(builder.host(entry.draft(at)?));
+            register(&mut nodes, name, node)?;
+        }
+        let nodes = |name: &str| nodes.get(name).copied();
+        let link = |(at, entry): (usize, &LinkEntry<'_>)| entry.link(at, &nodes);
+        let links: Vec<_> = self.links.par_iter().enumerate().map(link).collect();
+        // The first that is wrong is told.
+        links
+            .into_iter()
+            .try_for_each(|link| link.map(|link| builder.push(link)))?;
+        Ok(builder.finish()?)
+    }
+}
+
+/// Notes what a name stands for.
+fn register<'a>(
+    nodes: &mut HashMap<Cow<'a, str>, NodeId, RandomState>,
+    name: Cow<'a, str>,
+    node: NodeId,
+) -> Result<(), TopologyError> {
+    match nodes.entry(name) {
+        Entry::Vacant(entry) => {
+            entry.insert(node);
+            Ok(())
+        }
+        Entry::Occupied(entry) => Err(TopologyError::DuplicateName(entry.key().to_string())),
+    }
+}
+
 /// Writes one list, an entry a line.
 fn section<T: Serialize>(
     text: &mut String,
@@ -326,10 +384,10 @@ fn section<T: Serialize>(
     text.push_str(&format!("{last}{end}\n"));
 }
 
-impl From<SwitchEntry> for Switch {
-    fn from(entry: SwitchEntry) -> Self {
+impl From<SwitchEntry<'_>> for Switch {
+    fn from(entry: SwitchEntry<'_>) -> Self {
         Self {
-            name: entry.name,
+            name: entry.name.into_owned(),
             ports: entry.ports,
             role: entry.role,
             layer: entry.layer,
@@ -344,10 +402,10 @@ impl From<SwitchEntry> for Switch {
     }
 }
 
-impl From<&Switch> for SwitchEntry {
-    fn from(switch: &Switch) -> Self {
+impl<'a> From<&'a Switch> for SwitchEntry<'a> {
+    fn from(switch: &'a Switch) -> Self {
         Self {
-            name: switch.name.clone(),
+            name: (&switch.name).into(),
             ports: switch.ports,
             role: switch.role,
             layer: switch.layer,
@@ -362,29 +420,29 @@ impl From<&Switch> for SwitchEntry {
     }
 }
 
-impl From<&Host> for HostEntry {
-    fn from(host: &Host) -> Self {
+impl<'a> From<&'a Host> for HostEntry<'a> {
+    fn from(host: &'a Host) -> Self {
         Self {
-            name: host.name.clone(),
-            mac: Some(format_mac(host.mac)),
+            name: (&host.name).into(),
+            mac: Some(Text(format_mac(host.mac).into())),
             ipv4: Some(host.ipv4),
             ipv6: Some(host.ipv6),
         }
     }
 }
 
-impl HostEntry {
+impl HostEntry<'_> {
     fn draft(self, at: usize) -> Result<HostDraft, FileError> {
         let mac = match &self.mac {
             None => None,
-            Some(text) => Some(parse_mac(text).ok_or_else(|| FileError::Value {
+            Some(Text(text)) => Some(parse_mac(text).ok_or_else(|| FileError::Value {
                 place: format!("hosts[{at}].mac"),
-                value: text.clone(),
+                value: text.to_string(),
                 expected: "an Ethernet address; write six bytes in hexadecimal, as in 02:00:0a:00:00:01",
             })?),
         };
         Ok(HostDraft {
-            name: self.name,
+            name: self.name.into_owned(),
             mac,
             ipv4: self.ipv4,
             ipv6: self.ipv6,
@@ -392,7 +450,7 @@ impl HostEntry {
     }
 }
 
-impl LinkEntry {
+impl LinkEntry<'_> {
     fn new(topology: &Topology, link: &Link) -> Self {
         #[expect(
             clippy::cast_precision_loss,
@@ -400,8 +458,8 @@ impl LinkEntry {
         )]
         let rate = link.rate.get() as f64 / GIGA;
         Self {
-            a: topology.endpoint_name(link.a),
-            b: topology.endpoint_name(link.b),
+            a: topology.endpoint_name(link.a).into(),
+            b: topology.endpoint_name(link.b).into(),
             rate_gbps: Some(rate),
             length_m: Some(link.length),
             a_layer: link.virtual_layers.map(|layers| layers.a),
@@ -411,7 +469,7 @@ impl LinkEntry {
         }
     }
 
-    fn link(self, at: usize, node: &dyn Fn(&str) -> Option<NodeId>) -> Result<Link, FileError> {
+    fn link(&self, at: usize, node: &dyn Fn(&str) -> Option<NodeId>) -> Result<Link, FileError> {
         let a = endpoint(&self.a, &|| format!("links[{at}].a"), node)?;
         let b = endpoint(&self.b, &|| format!("links[{at}].b"), node)?;
         let cables = Cables::default();

@@ -1,7 +1,6 @@
 //! Files of JSON whose `format` and `version` say what they are.
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 /// What tells files from others.
 #[derive(Debug, Deserialize)]
@@ -26,29 +25,40 @@ pub enum HeaderError {
 ///
 /// # Errors
 /// [`HeaderError`].
-pub fn read_with_header<T: DeserializeOwned>(
-    text: &str,
-    (format, version): (&str, u32),
+pub fn read_with_header<'t, T: Deserialize<'t>>(
+    text: &'t str,
+    expected: (&str, u32),
     of: impl Fn(&T) -> (&str, u32),
 ) -> Result<T, HeaderError> {
     let file = serde_json::from_str::<T>(text);
-    let header = match &file {
+    match &file {
         Ok(file) => {
             let (format, version) = of(file);
-            Header {
-                format: Some(format.to_owned()),
-                version: Some(version),
-            }
+            check_header((Some(format), Some(version)), expected)?;
         }
-        Err(_) => serde_json::from_str(text).map_err(HeaderError::Json)?,
-    };
-    if header.format.as_deref() != Some(format) {
+        Err(_) => {
+            let found: Header = serde_json::from_str(text).map_err(HeaderError::Json)?;
+            check_header((found.format.as_deref(), found.version), expected)?;
+        }
+    }
+    file.map_err(HeaderError::Json)
+}
+
+/// Whether a file that says this of itself is of a format and version. What says nothing of its version is not of another.
+///
+/// # Errors
+/// [`HeaderError`].
+pub(crate) fn check_header(
+    (format, version): (Option<&str>, Option<u32>),
+    expected: (&str, u32),
+) -> Result<(), HeaderError> {
+    if format != Some(expected.0) {
         let missing = || "missing".to_owned();
-        let found = header.format.map_or_else(missing, |f| format!("\"{f}\""));
+        let found = format.map_or_else(missing, |format| format!("\"{format}\""));
         return Err(HeaderError::Format(found));
     }
-    match header.version {
-        Some(found) if found != version => Err(HeaderError::Version(found)),
-        _ => file.map_err(HeaderError::Json),
+    match version {
+        Some(found) if found != expected.1 => Err(HeaderError::Version(found)),
+        _ => Ok(()),
     }
 }

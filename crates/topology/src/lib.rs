@@ -27,7 +27,7 @@ mod tests;
 pub use distances::Distances;
 pub use error::TopologyError;
 pub use fabric::{Arc, Attachment, Fabric, UNREACHABLE};
-pub use file::{FORMAT, FileError, VERSION};
+pub use file::{FORMAT, FileError, TopologyPart, VERSION};
 pub use header::{HeaderError, read_with_header};
 pub use ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
 pub use lookup::LookupError;

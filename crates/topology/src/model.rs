@@ -1,5 +1,6 @@
 //! The topology graph: what the file format, the generators and every later stage share.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -179,15 +180,13 @@ impl Topology {
                 .map(|s| vec![None; usize::from(s.ports) + 1])
                 .collect(),
             uplinks: vec![Vec::new(); hosts.len()],
-            by_name: HashMap::with_capacity_and_hasher(
-                switches.len() + hosts.len(),
-                RandomState::default(),
-            ),
+            by_name: HashMap::default(),
             switches,
             hosts,
             links,
         };
-        topology.index_names()?;
+        let (names, address) = rayon::join(|| topology.names(), || topology.shared_address());
+        topology.by_name = names?;
         for id in topology.link_ids() {
             topology.check_link(id)?;
             let Link { a, b, .. } = *topology.link(id);
@@ -195,13 +194,16 @@ impl Topology {
             topology.plug(b, Peer { link: id, end: a })?;
         }
         topology.check_interfaces()?;
-        topology.check_hosts()?;
+        topology.check_hosts(address)?;
         topology.check_subnets()?;
         topology.check_connected()?;
         Ok(topology)
     }
 
-    fn index_names(&mut self) -> Result<(), TopologyError> {
+    /// Every node by its name.
+    fn names(&self) -> Result<HashMap<String, NodeId, RandomState>, TopologyError> {
+        let count = self.switches.len() + self.hosts.len();
+        let mut names = HashMap::with_capacity_and_hasher(count, RandomState::default());
         let switches = self.switch_ids().map(NodeId::Switch);
         for node in switches.chain(self.host_ids().map(NodeId::Host)) {
             let name = self.node_name(node).to_owned();
@@ -209,11 +211,27 @@ impl Topology {
             if name.is_empty() || name.contains(reserved) {
                 return Err(TopologyError::BadName(name));
             }
-            if self.by_name.insert(name.clone(), node).is_some() {
-                return Err(TopologyError::DuplicateName(name));
-            }
+            match names.entry(name) {
+                Entry::Vacant(entry) => entry.insert(node),
+                Entry::Occupied(entry) => {
+                    return Err(TopologyError::DuplicateName(entry.key().clone()));
+                }
+            };
         }
-        Ok(())
+        Ok(names)
+    }
+
+    /// The first address that two hosts have: the first of them, the second, and the address.
+    fn shared_address(&self) -> Option<(HostId, HostId, IpAddr)> {
+        let mut owners =
+            HashMap::with_capacity_and_hasher(2 * self.hosts.len(), RandomState::default());
+        self.host_ids().find_map(|id| {
+            let host = self.host(id);
+            let addresses = [IpAddr::V4(host.ipv4), IpAddr::V6(host.ipv6)];
+            addresses
+                .into_iter()
+                .find_map(|address| Some((owners.insert(address, id)?, id, address)))
+        })
     }
 
     /// The checks that concern one link alone.
@@ -332,24 +350,22 @@ impl Topology {
         Ok(())
     }
 
-    fn check_hosts(&self) -> Result<(), TopologyError> {
-        let mut owners =
-            HashMap::with_capacity_and_hasher(2 * self.hosts.len(), RandomState::default());
-        for (host, uplinks) in self.hosts.iter().zip(&self.uplinks) {
-            if uplinks.is_empty() {
-                return Err(TopologyError::HostWithoutLink(host.name.clone()));
+    /// Of hosts that lack a link and those that share an address, the first is told.
+    fn check_hosts(&self, shared: Option<(HostId, HostId, IpAddr)>) -> Result<(), TopologyError> {
+        let lonely = self.host_ids().find(|id| self.uplinks(*id).is_empty());
+        let name = |id: HostId| self.host(id).name.clone();
+        match (lonely, shared) {
+            (Some(id), Some((_, second, _))) if id <= second => {
+                Err(TopologyError::HostWithoutLink(name(id)))
             }
-            for address in [IpAddr::V4(host.ipv4), IpAddr::V6(host.ipv6)] {
-                if let Some(first) = owners.insert(address, &host.name) {
-                    return Err(TopologyError::DuplicateAddress {
-                        first: first.clone(),
-                        second: host.name.clone(),
-                        address,
-                    });
-                }
-            }
+            (_, Some((first, second, address))) => Err(TopologyError::DuplicateAddress {
+                first: name(first),
+                second: name(second),
+                address,
+            }),
+            (Some(id), None) => Err(TopologyError::HostWithoutLink(name(id))),
+            (None, None) => Ok(()),
         }
-        Ok(())
     }
 
     /// Blocks nest or are disjoint, so in address order it is enough to compare neighbours.

@@ -57,6 +57,18 @@ macro_rules! prefix {
                 <$bits>::from(address) & Self::mask(self.length) == <$bits>::from(self.address)
             }
 
+            /// The block that this and `next` are the two halves of.
+            pub(crate) fn joined(self, next: Self) -> Option<Self> {
+                let length = self.length.checked_sub(1)?;
+                let (own, other) = (<$bits>::from(self.address), <$bits>::from(next.address));
+                let last = 1 << ($width - 1 - length);
+                let halves = next.length == self.length && own & last == 0 && other == own | last;
+                halves.then_some(Self {
+                    address: self.address,
+                    length,
+                })
+            }
+
             fn mask(length: u8) -> $bits {
                 match length {
                     0 => 0,

@@ -6,7 +6,7 @@
 
 use topology::{Fabric, SwitchId};
 
-use super::destinations::{Nearer, Set, add, and, insert, without};
+use super::destinations::{Nearer, Set, WORD, add, and, insert, without};
 use super::flat::{Action, Groups};
 
 /// A port that leads to no other switch over a live link.
@@ -65,15 +65,13 @@ impl Block {
             arc_at[port] = id.index();
         }
         let mut astray = Set::default();
-        let mut first = 0;
-        // Columns that lie beside each other are often treated alike.
-        for alike in actions.chunk_by(|a, b| a == b) {
-            let columns = first..first + alike.len();
-            first = columns.end;
-            let ports = alike
-                .first()
-                .map_or(&[][..], |action| groups.ports(*action));
-            for (word, bits) in words(columns) {
+        for (word, actions) in actions.chunks(WORD).enumerate() {
+            let mut first = 0;
+            // Columns that lie beside each other are often treated alike.
+            for alike in actions.chunk_by(|a, b| a == b) {
+                let bits = u64::MAX >> (WORD - alike.len()) << first;
+                first += alike.len();
+                let ports = groups.ports(alike[0]);
                 if ports.is_empty() {
                     astray[word] |= bits;
                 }
@@ -102,44 +100,5 @@ impl Block {
         }
         let joined = &self.joined[switch.index()];
         add(&mut self.doubtful, &and(&astray, joined));
-    }
-}
-
-/// The words of a set in which columns that lie beside each other are, with their bits.
-fn words(columns: std::ops::Range<usize>) -> impl Iterator<Item = (usize, u64)> {
-    let std::ops::Range { mut start, end } = columns;
-    std::iter::from_fn(move || {
-        let (word, low) = (start / 64, start % 64);
-        let count = (64 - low).min(end.checked_sub(start).filter(|left| *left > 0)?);
-        start += count;
-        Some((word, (u64::MAX >> (64 - count)) << low))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::destinations::members;
-    use super::*;
-
-    #[test]
-    fn words_have_the_columns_and_no_others() {
-        for (start, end) in [
-            (0, 1),
-            (0, 64),
-            (3, 64),
-            (63, 65),
-            (5, 5),
-            (1, 512),
-            (130, 300),
-        ] {
-            let mut set = Set::default();
-            for (word, bits) in words(start..end) {
-                set[word] |= bits;
-            }
-            assert_eq!(
-                members(&set).collect::<Vec<_>>(),
-                (start..end).collect::<Vec<_>>()
-            );
-        }
     }
 }

@@ -5,8 +5,12 @@
 //! the one by which it came included. So are the hosts: a host may send with any tag and any class. What
 //! is shown then holds for every forwarding table, loops and misconfigurations included (Tagger17, theorem 1).
 
+use std::collections::BTreeSet;
+
+use quantities::PortId;
+
 use super::error::{Buffer, Cycle, PlanError, PortName};
-use super::lookup::{LOSSY, Lookup, Ports, TagIx};
+use super::lookup::{LOSSY, Lookup, Ports, RowNumber, TagIx};
 use super::resilience::lossless::Held;
 use crate::model::Tables;
 use crate::tag::ClassId;
@@ -48,7 +52,7 @@ impl<'a> Dependencies<'a> {
             reached: vec![0; lookup.kinds * ports.count()],
         };
         let mut falls = Vec::new();
-        let mut blamed = None;
+        let mut blamed = BTreeSet::new();
         let starts: Vec<(usize, u32, TagIx)> = (0..lookup.kinds)
             .flat_map(|kind| ports.host_facing().map(move |at| (kind, at)))
             .flat_map(|(kind, at)| (0..).zip(&lookup.tags).map(move |(tag, _)| (kind, at, tag)))
@@ -58,22 +62,21 @@ impl<'a> Dependencies<'a> {
             )
             .collect();
         graph.explore(starts, |graph, _, step| {
-            let owner = graph.ports.name(step.at).0;
-            if step.new_tag < step.tag && blamed != Some(owner) {
-                blamed = Some(owner);
+            if step.new_tag < step.tag && blamed.insert(graph.ports.name(step.at).0) {
                 falls.push(graph.fall(&step));
             }
         });
         (graph, falls)
     }
 
-    /// Marks what can be reached from the given states and shows every step to `see`.
+    /// Marks what can be reached from the given states and shows the steps to `see`: those of states with the same row only once.
     fn explore(
         &mut self,
         starts: Vec<(usize, u32, TagIx)>,
         mut see: impl FnMut(&Self, usize, Step),
     ) {
         let mut stack = Vec::new();
+        let mut followed = vec![false; self.lookup.row_count()];
         for (kind, at, tag) in starts {
             if self.mark(kind, at, tag) {
                 stack.push((kind, at, tag));
@@ -81,8 +84,12 @@ impl<'a> Dependencies<'a> {
         }
         while let Some((kind, at, tag)) = stack.pop() {
             let (switch, in_port) = self.ports.name(at);
+            let number = self.lookup.number(switch, kind, tag, in_port);
+            if std::mem::replace(&mut followed[number as usize], true) {
+                continue;
+            }
             let first = at - u32::from(in_port.get());
-            let row = self.lookup.row(switch, kind, tag, in_port);
+            let (_, row) = self.lookup.numbered(number);
             for (out, &new_tag) in (first..).zip(row) {
                 if new_tag == LOSSY {
                     continue;
@@ -182,21 +189,32 @@ impl<'a> Dependencies<'a> {
             .filter(move |kind| self.reached[kind * count + at as usize] & 1 << tag != 0)
     }
 
+    /// The rows of the packets that can be in a buffer, one for each kind.
+    fn rows(&self, node: Node) -> impl Iterator<Item = RowNumber> + '_ {
+        let (at, tag) = self.split(node);
+        let (switch, in_port) = self.ports.name(at);
+        let number = move |kind| self.lookup.number(switch, kind, tag, in_port);
+        self.kinds_in(at, tag).map(number)
+    }
+
+    /// Calls `visit` on the buffers that packets of a row may wait for.
+    fn row_successors(&self, row: RowNumber, mut visit: impl FnMut(Node)) {
+        let (switch, cells) = self.lookup.numbered(row);
+        let first = self.ports.at(switch, PortId::new(0));
+        for (out, &new_tag) in (first..).zip(cells) {
+            if new_tag != LOSSY
+                && let Some(peer) = self.ports.peer(out)
+            {
+                visit(self.node(peer, new_tag));
+            }
+        }
+    }
+
     /// Calls `visit` on the buffers that packets of a buffer may wait for. A buffer that several kinds of
     /// packet lead to is visited once per kind.
     fn successors(&self, node: Node, mut visit: impl FnMut(Node)) {
-        let (at, tag) = self.split(node);
-        let (switch, in_port) = self.ports.name(at);
-        let first = at - u32::from(in_port.get());
-        for kind in self.kinds_in(at, tag) {
-            let row = self.lookup.row(switch, kind, tag, in_port);
-            for (out, &new_tag) in (first..).zip(row) {
-                if new_tag != LOSSY
-                    && let Some(peer) = self.ports.peer(out)
-                {
-                    visit(self.node(peer, new_tag));
-                }
-            }
+        for row in self.rows(node) {
+            self.row_successors(row, &mut visit);
         }
     }
 
@@ -225,25 +243,35 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// Peels off buffers that wait for none, or that none waits for; what is left has a cycle unless it is
-    /// empty.
+    /// Peels off buffers for which none waits; what is left has a cycle unless it is empty. Buffers whose packets have the same row wait for
+    /// the same ones, which are free once all of them are.
     fn cyclic_part(&self) -> Vec<bool> {
         let count = self.node_count();
-        let mut waiting = vec![0u32; count];
         let all = 0..Node::try_from(count).unwrap_or(Node::MAX);
+        let mut buffers = vec![0u32; self.lookup.row_count()];
         for node in all.clone() {
-            self.successors(node, |next| waiting[next as usize] += 1);
+            self.rows(node).for_each(|row| buffers[row as usize] += 1);
+        }
+        let mut rows = vec![0u32; count];
+        for (row, _) in (0..).zip(&buffers).filter(|(_, buffers)| **buffers > 0) {
+            self.row_successors(row, |next| rows[next as usize] += 1);
         }
         let mut left = vec![true; count];
-        let mut free: Vec<Node> = all.filter(|n| waiting[*n as usize] == 0).collect();
+        let mut free: Vec<Node> = all.filter(|n| rows[*n as usize] == 0).collect();
         while let Some(node) = free.pop() {
             left[node as usize] = false;
-            self.successors(node, |next| {
-                waiting[next as usize] -= 1;
-                if waiting[next as usize] == 0 {
-                    free.push(next);
+            for row in self.rows(node) {
+                buffers[row as usize] -= 1;
+                if buffers[row as usize] > 0 {
+                    continue;
                 }
-            });
+                self.row_successors(row, |next| {
+                    rows[next as usize] -= 1;
+                    if rows[next as usize] == 0 {
+                        free.push(next);
+                    }
+                });
+            }
         }
         left
     }

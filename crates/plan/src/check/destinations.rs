@@ -5,8 +5,11 @@ use topology::{Distances, Fabric, SwitchId, UNREACHABLE};
 /// Words of a set of destinations: the destinations are taken in blocks.
 const WORDS: usize = 8;
 
+/// Destinations of a word.
+pub(super) const WORD: usize = 64;
+
 /// The most destinations of a block.
-pub(super) const BLOCK: usize = 64 * WORDS;
+pub(super) const BLOCK: usize = WORD * WORDS;
 
 /// Hops up to which switches are found for a whole block together. In networks that are wider few destinations of a block are as far as
 /// each other, so that there is little to be won.
@@ -39,12 +42,12 @@ pub(super) fn is_empty(set: &Set) -> bool {
 
 /// Whether a destination is in it.
 pub(super) fn has(set: &Set, destination: usize) -> bool {
-    set[destination / 64] & 1 << (destination % 64) != 0
+    set[destination / WORD] & 1 << (destination % WORD) != 0
 }
 
 /// Adds a destination.
 pub(super) fn insert(set: &mut Set, destination: usize) {
-    set[destination / 64] |= 1 << (destination % 64);
+    set[destination / WORD] |= 1 << (destination % WORD);
 }
 
 /// Its destinations, rising.
@@ -52,7 +55,7 @@ pub(super) fn members(set: &Set) -> impl Iterator<Item = usize> + '_ {
     set.iter().enumerate().flat_map(|(word, &bits)| {
         let rest = std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)));
         rest.take_while(|bits| *bits != 0)
-            .map(move |bits| word * 64 + bits.trailing_zeros() as usize)
+            .map(move |bits| word * WORD + bits.trailing_zeros() as usize)
     })
 }
 

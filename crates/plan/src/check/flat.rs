@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quantities::PortId;
 use topology::routes::forwarding::{ForwardAction, SwitchForwarding};
-use topology::{HostId, Topology};
+use topology::{HostId, Ipv4Prefix, Ipv6Prefix, Topology};
 
 /// Address families, for which tables are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,24 +71,13 @@ impl Ranking {
         }
     }
 
-    /// The rank of the first address that is not below `start`; it is known not to be less than `known`, and mostly little more.
-    fn first_from(&self, known: usize, start: u128) -> usize {
-        let rest = &self.addresses[known..];
-        let mut step = 1;
-        while rest.get(step).is_some_and(|address| *address < start) {
-            step *= 2;
-        }
-        let near = &rest[..rest.len().min(step)];
-        known + near.partition_point(|address| *address < start)
-    }
-
-    /// Whether this is the rank of the first address that is not below `start`; there is one.
-    fn is_first_from(&self, rank: usize, start: u128) -> bool {
-        let before = rank
-            .checked_sub(1)
-            .and_then(|before| self.addresses.get(before));
-        let here = self.addresses.get(rank);
-        before.is_some_and(|before| *before < start) && here.is_some_and(|here| *here >= start)
+    /// The ranks of the hosts from one address to another.
+    fn ranks(&self, (first, last): (u128, u128)) -> (u32, u32) {
+        let start = self.addresses.partition_point(|address| *address < first);
+        let rest = &self.addresses[start..];
+        let end = start + rest.partition_point(|address| *address <= last);
+        let rank = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        (rank(start), rank(end))
     }
 
     pub(super) fn rank(&self, host: HostId) -> u32 {
@@ -138,48 +127,112 @@ impl Groups {
     }
 }
 
+/// A prefix of either family.
+pub(super) trait Prefix: Copy + PartialEq {
+    /// Its first and its last address.
+    fn span(self) -> (u128, u128);
+
+    /// What prefixes rise by: containers come before their contents.
+    fn order(self) -> (u128, Reverse<u128>) {
+        let (first, last) = self.span();
+        (first, Reverse(last))
+    }
+}
+
+impl Prefix for Ipv4Prefix {
+    fn span(self) -> (u128, u128) {
+        let first = u128::from(u32::from(self.address()));
+        (first, first | below(32, self.length()))
+    }
+}
+
+impl Prefix for Ipv6Prefix {
+    fn span(self) -> (u128, u128) {
+        let first = u128::from(self.address());
+        (first, first | below(128, self.length()))
+    }
+}
+
+/// What the addresses of a prefix have beyond its first, as the last of them has it.
+fn below(bits: u32, length: u8) -> u128 {
+    let host = bits.saturating_sub(u32::from(length));
+    u128::MAX.checked_shr(128 - host).unwrap_or(0)
+}
+
+/// The ranks of the hosts of prefixes. Tables of a network mostly have the same ones, which are looked for but once.
+pub(super) struct Known<'a, P> {
+    hosts: &'a Ranking,
+    /// The prefixes of some table and the ranks of their hosts, rising.
+    spans: Vec<(P, (u32, u32))>,
+}
+
+impl<'a, P: Prefix> Known<'a, P> {
+    /// Of hosts ranked by the addresses of the family of the prefixes.
+    pub(super) fn new(hosts: &'a Ranking) -> Self {
+        Self {
+            hosts,
+            spans: Vec::new(),
+        }
+    }
+
+    /// Flattens a table. Prefixes nest, so the innermost that is open decides.
+    pub(super) fn flatten(&mut self, entries: &[(P, ForwardAction)]) -> Runs {
+        // They are said to stand in order, which is not taken for granted.
+        let runs = self.flatten_sorted(entries).unwrap_or_else(|| {
+            let mut sorted = entries.to_vec();
+            sorted.sort_by_key(|(prefix, _)| prefix.order());
+            let mut filling = Filling::new(sorted.len());
+            for (prefix, action) in sorted {
+                filling.add(self.hosts.ranks(prefix.span()), action.into());
+            }
+            filling.end()
+        });
+        Runs(runs.into())
+    }
+
+    /// The same of entries that stand in order; nothing if they do not.
+    fn flatten_sorted(&mut self, entries: &[(P, ForwardAction)]) -> Option<Vec<(u32, Action)>> {
+        let mut filling = Filling::new(entries.len());
+        let (mut next, mut new) = (0, 0);
+        let mut before: Option<P> = None;
+        for &(prefix, action) in entries {
+            let known = self.spans.get(next).filter(|(known, _)| *known == prefix);
+            let ranks = if let Some((_, ranks)) = known {
+                next += 1;
+                *ranks
+            } else {
+                let order = prefix.order();
+                if before.is_some_and(|before| before.order() > order) {
+                    return None;
+                }
+                // The first that comes after it, so that what is met there rises too.
+                let rest = &self.spans[next..];
+                next += rest.partition_point(|(known, _)| known.order() <= order);
+                new += 1;
+                self.hosts.ranks(prefix.span())
+            };
+            filling.add(ranks, action.into());
+            before = Some(prefix);
+        }
+        if 2 * new > entries.len() {
+            let span =
+                |&(prefix, _): &(P, ForwardAction)| (prefix, self.hosts.ranks(prefix.span()));
+            self.spans = entries.iter().map(span).collect();
+        }
+        Some(filling.end())
+    }
+}
+
 /// The table of one switch and family: where each run of hosts that it treats alike begins, in rising order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Runs(Arc<[(u32, Action)]>);
 
 impl Runs {
-    /// Flattens a table. Prefixes nest, so the innermost that is open decides.
-    pub(super) fn new(table: &SwitchForwarding, family: Family, hosts: &Ranking) -> Self {
-        match family {
-            Family::V4 => Self::of(&table.ipv4, hosts, |prefix| {
-                let address = u128::from(u32::from(prefix.address()));
-                (address, address | below(32, prefix.length()))
-            }),
-            Family::V6 => Self::of(&table.ipv6, hosts, |prefix| {
-                let address = u128::from(prefix.address());
-                (address, address | below(128, prefix.length()))
-            }),
-        }
-    }
-
-    /// The same of one family's entries, whose prefixes are from one address to another.
-    fn of<P: Copy>(
-        entries: &[(P, ForwardAction)],
-        hosts: &Ranking,
-        span: impl Fn(P) -> (u128, u128),
-    ) -> Self {
-        let mut filling = Filling::new(hosts, entries.len());
-        let order = |(prefix, _): &(P, ForwardAction)| {
-            let (first, last) = span(*prefix);
-            (first, Reverse(last))
-        };
-        let mut add = |(prefix, action): &(P, ForwardAction)| {
-            filling.prefix(span(*prefix), Action::from(*action));
-        };
-        // They are said to stand in order, which is not taken for granted.
-        if entries.is_sorted_by_key(order) {
-            entries.iter().for_each(&mut add);
-        } else {
-            let mut sorted = entries.to_vec();
-            sorted.sort_by_key(order);
-            sorted.iter().for_each(&mut add);
-        }
-        Self(filling.end().into())
+    /// What happens to packets to the host of a rank.
+    pub(super) fn at(&self, rank: u32) -> Action {
+        let begun = self.0.partition_point(|(start, _)| *start <= rank);
+        let run = begun.checked_sub(1).and_then(|last| self.0.get(last));
+        run.map_or(Action::NONE, |(_, action)| *action)
     }
 
     /// What happens to packets to hosts, whose ranks must rise: the action, and the first rank to which something else may happen.
@@ -195,68 +248,53 @@ impl Runs {
     }
 }
 
-/// What the addresses of a prefix have beyond its first, as the last of them has it.
-fn below(bits: u32, length: u8) -> u128 {
-    let host = bits.saturating_sub(u32::from(length));
-    u128::MAX.checked_shr(128 - host).unwrap_or(0)
-}
-
-/// Runs under construction: prefixes come by address, outer before inner.
-struct Filling<'a> {
-    hosts: &'a Ranking,
+/// Runs under construction: prefixes come by address, outer before inner. Nothing is told of prefixes without hosts.
+struct Filling {
     runs: Vec<(u32, Action)>,
-    /// Hosts whose addresses are below where the last run was to begin, and how many more they were than before.
-    passed: usize,
-    stride: usize,
-    /// The prefixes that are open, outermost first: last address and action.
-    open: Vec<(u128, Action)>,
+    /// The prefixes that are open, outermost first: the rank after their last host, and the action.
+    open: Vec<(u32, Action)>,
 }
 
-impl<'a> Filling<'a> {
+impl Filling {
     /// Of so many prefixes.
-    fn new(hosts: &'a Ranking, prefixes: usize) -> Self {
+    fn new(prefixes: usize) -> Self {
         let mut runs = Vec::with_capacity(prefixes + 1);
         runs.push((0, Action::NONE));
         Self {
-            hosts,
             runs,
-            passed: 0,
-            stride: 0,
             open: Vec::new(),
         }
     }
 
-    /// Goes on with what happens to a prefix's addresses.
-    fn prefix(&mut self, (first, last): (u128, u128), action: Action) {
-        self.close(Some(first));
-        self.begin(first, action);
-        self.open.push((last, action));
+    /// Goes on with what happens to the hosts of a prefix.
+    #[inline]
+    fn add(&mut self, (start, end): (u32, u32), action: Action) {
+        if start >= end {
+            return;
+        }
+        match &mut self.open[..] {
+            // Mostly it follows the only one that is open.
+            [open] if open.0 == start => *open = (end, action),
+            _ => {
+                self.close(start);
+                self.open.push((end, action));
+            }
+        }
+        self.begin(start, action);
     }
 
     /// Ends all open prefixes that do not reach `next`; what is around them goes on until then.
-    fn close(&mut self, next: Option<u128>) {
-        while let Some(&(last, _)) = self.open.last()
-            && next.is_none_or(|next| last < next)
-        {
-            self.open.pop();
-            let after = last.checked_add(1);
-            if let Some(after) = after.filter(|after| next != Some(*after)) {
+    fn close(&mut self, next: u32) {
+        while let Some((end, _)) = self.open.pop_if(|(end, _)| *end <= next) {
+            if end < next {
                 let around = self.open.last();
-                self.begin(after, around.map_or(Action::NONE, |(_, action)| *action));
+                self.begin(end, around.map_or(Action::NONE, |(_, action)| *action));
             }
         }
     }
 
-    /// From this address on something happens.
-    fn begin(&mut self, address: u128, action: Action) {
-        let before = self.passed;
-        // Switches often have as many hosts as each other.
-        self.passed = match self.hosts.is_first_from(before + self.stride, address) {
-            true => before + self.stride,
-            false => self.hosts.first_from(before, address),
-        };
-        self.stride = self.passed - before;
-        let rank = u32::try_from(self.passed).unwrap_or(u32::MAX);
+    /// From this rank on something happens.
+    fn begin(&mut self, rank: u32, action: Action) {
         // Of intervals without a host between them the last counts.
         self.runs.pop_if(|(before, _)| *before == rank);
         if self.runs.last().is_none_or(|(_, before)| *before != action) {
@@ -265,7 +303,7 @@ impl<'a> Filling<'a> {
     }
 
     fn end(mut self) -> Vec<(u32, Action)> {
-        self.close(None);
+        self.close(u32::MAX);
         self.runs
     }
 }
@@ -307,10 +345,17 @@ mod tests {
                 ranks: vec![],
             };
             let groups = Groups::new(&table);
-            let runs = Runs::new(&table, Family::V4, &hosts);
-            let mut reversed = table.clone();
-            reversed.ipv4.reverse();
-            prop_assert_eq!(&runs, &Runs::new(&reversed, Family::V4, &hosts));
+            let runs = Known::new(&hosts).flatten(&table.ipv4);
+            // The same whatever is known, and whatever the order.
+            let mut reversed = table.ipv4.clone();
+            reversed.reverse();
+            let mut known = Known::new(&hosts);
+            for _ in 0..2 {
+                prop_assert_eq!(&runs, &known.flatten(&table.ipv4));
+                prop_assert_eq!(&runs, &known.flatten(&reversed));
+                let some: Vec<_> = table.ipv4.iter().copied().step_by(3).collect();
+                prop_assert_eq!(&known.flatten(&some), &Known::new(&hosts).flatten(&some));
+            }
             let mut follow = runs.follow();
             for (rank, address) in (0..).zip(&addresses) {
                 let (action, end) = follow(rank);
@@ -318,6 +363,7 @@ mod tests {
                 let ports: Vec<PortId> = hops.map(|hop| hop.port).collect();
                 prop_assert_eq!(groups.ports(action), &ports[..]);
                 prop_assert!(end > rank);
+                prop_assert_eq!(runs.at(rank), action);
                 for same in rank..end.min(u32::try_from(addresses.len()).unwrap_or(0)) {
                     prop_assert_eq!(runs.follow()(same).0, action);
                 }

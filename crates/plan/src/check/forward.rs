@@ -7,14 +7,19 @@
 use quantities::PortId;
 use rayon::prelude::*;
 use topology::routes::RouteError;
-use topology::routes::forwarding::{Forwarding, Reroute, SwitchForwarding};
-use topology::{Attachment, Fabric, NodeId, SwitchId, Topology, UNREACHABLE};
+use topology::routes::forwarding::{Reroute, Routing, SwitchForwarding};
+use topology::{
+    Attachment, Fabric, Ipv4Prefix, Ipv6Prefix, NodeId, SwitchId, Topology, UNREACHABLE,
+};
 
 use super::blocks::Block;
 use super::destinations::{BLOCK, Set, members};
 use super::error::PlanError;
-use super::flat::{Action, Family, Groups, Ranking, Runs};
+use super::flat::{Action, Family, Groups, Known, Ranking, Runs};
 use crate::model::Tables;
+
+/// Switches whose tables are flattened by one thread, at least.
+const TABLES_AT_ONCE: usize = 16;
 
 /// The tables of all switches.
 pub(super) struct Flattened {
@@ -32,8 +37,12 @@ impl Flattened {
     pub(super) fn new(tables: &Tables) -> Result<Self, RouteError> {
         let topology = &tables.topology;
         let hosts = Family::ALL.map(|family| Ranking::new(topology, family));
-        let flatten = |_, table: SwitchForwarding| switch(&table, &hosts);
-        let made = Forwarding::each(topology, &tables.forwarding, Reroute::Converged, flatten)?;
+        let routing = Routing::new(topology, &tables.forwarding, Reroute::Converged)?;
+        let switches: Vec<SwitchId> = topology.switch_ids().collect();
+        let known = || Prefixes::new(&hosts);
+        let flatten = |known: &mut Prefixes<'_>, id: &SwitchId| known.switch(&routing.table(*id));
+        let made = switches.par_iter().with_min_len(TABLES_AT_ONCE);
+        let made = made.map_init(known, flatten).collect();
         Ok(Self::of(hosts, made))
     }
 
@@ -47,13 +56,29 @@ impl Flattened {
     }
 }
 
-/// The tables of one switch.
-pub(super) fn switch(table: &SwitchForwarding, [v4, v6]: &[Ranking; 2]) -> (Groups, [Runs; 2]) {
-    let v4 = Runs::new(table, Family::V4, v4);
-    let v6 = Runs::new(table, Family::V6, v6);
-    // Mostly they are the same, and kept once.
-    let v6 = if v6 == v4 { v4.clone() } else { v6 };
-    (Groups::new(table), [v4, v6])
+/// The prefixes of both families that tables have.
+pub(super) struct Prefixes<'a> {
+    v4: Known<'a, Ipv4Prefix>,
+    v6: Known<'a, Ipv6Prefix>,
+}
+
+impl<'a> Prefixes<'a> {
+    /// Of hosts ranked by the addresses of IPv4 and of IPv6.
+    pub(super) fn new([v4, v6]: &'a [Ranking; 2]) -> Self {
+        Self {
+            v4: Known::new(v4),
+            v6: Known::new(v6),
+        }
+    }
+
+    /// The tables of one switch.
+    pub(super) fn switch(&mut self, table: &SwitchForwarding) -> (Groups, [Runs; 2]) {
+        let v4 = self.v4.flatten(&table.ipv4);
+        let v6 = self.v6.flatten(&table.ipv6);
+        // Mostly they are the same, and kept once.
+        let v6 = if v6 == v4 { v4.clone() } else { v6 };
+        (Groups::new(table), [v4, v6])
+    }
 }
 
 /// Hosts of one edge switch that all other switches treat alike.
@@ -350,7 +375,7 @@ fn undelivered(
     columns: &[Column],
 ) -> Option<PlanError> {
     let handed = |edge: SwitchId, rank: u32, host: &Attachment| {
-        let action = tables[edge.index()].follow()(rank).0;
+        let action = tables[edge.index()].at(rank);
         let ports = groups[edge.index()].ports(action);
         !ports.is_empty() && ports.iter().all(|port| *port == host.port)
     };
@@ -369,7 +394,7 @@ fn undelivered(
 mod tests {
     use proptest::prelude::*;
     use topology::generate::{Cables, Jellyfish, JellyfishSize, Ring};
-    use topology::routes::forwarding::NextHop;
+    use topology::routes::forwarding::{Forwarding, NextHop};
 
     use super::*;
 
@@ -408,7 +433,8 @@ mod tests {
     fn errors(topology: &Topology, tables: Vec<SwitchForwarding>) -> Vec<String> {
         let fabric = Fabric::new(topology);
         let hosts = Family::ALL.map(|family| Ranking::new(topology, family));
-        let made = tables.iter().map(|table| switch(table, &hosts)).collect();
+        let mut known = Prefixes::new(&hosts);
+        let made = tables.iter().map(|table| known.switch(table)).collect();
         let Flattened { groups, families } = Flattened::of(hosts, made);
         let v4 = families.into_iter().next().expect("a family");
         let walk = Walk::new(topology, &fabric, &groups, v4);

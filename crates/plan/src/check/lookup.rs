@@ -1,6 +1,7 @@
 //! The tag tables of all switches spelled out, so that every later step of the proof asks in one load.
 //!
-//! A cell stands for one key (class, tag, ingress port, egress port) of one switch and holds the new tag.
+//! A cell stands for one key (class, tag, ingress port, egress port) of one switch and holds the new tag. Ingress ports that the same rules
+//! name share their cells: hosts mostly are treated alike.
 //! Painting the rules into the cells in the order of their precedence finds every pair of rules that match
 //! the same packet, have the same precedence and disagree.
 
@@ -9,6 +10,7 @@ use topology::{NodeId, SwitchId, Topology};
 
 use super::error::PlanError;
 use crate::model::{Tables, TagRule};
+use crate::portset::PortSet;
 use crate::tag::{ClassId, NewTag, Tag};
 
 /// The cell of a key whose packets turn lossy.
@@ -93,12 +95,24 @@ impl Ports {
     }
 }
 
-/// The cells of one switch.
+/// Where the tables of one switch are.
 struct Block {
-    /// The first cell.
-    start: usize,
+    /// The place in [`Lookup::numbers`] of its first kind, first tag and port 0.
+    first: usize,
     /// Ports, counting port 0.
     ports: usize,
+}
+
+/// The number of a row: what happens to the packets of one switch, kind and tag that come in by any of the ports that the same rules name.
+pub(super) type RowNumber = u32;
+
+/// One row.
+struct Row {
+    switch: SwitchId,
+    /// The first of its cells, of which it has one for each egress port.
+    start: usize,
+    /// The place in [`Lookup::numbers`] of its lowest ingress port.
+    lowest: usize,
 }
 
 /// Every table of every switch, spelled out.
@@ -108,6 +122,9 @@ pub(super) struct Lookup {
     /// How many kinds of packet the rules tell apart by class: 1, or the classes and "no class of this plan".
     pub(super) kinds: usize,
     blocks: Vec<Block>,
+    /// By switch, kind, tag and ingress port: the number of the row.
+    numbers: Vec<RowNumber>,
+    rows: Vec<Row>,
     cells: Vec<u8>,
 }
 
@@ -128,19 +145,26 @@ impl Lookup {
             },
             tags,
             blocks: Vec::new(),
+            numbers: Vec::new(),
+            rows: Vec::new(),
             cells: Vec::new(),
         };
         let mut errors = Vec::new();
+        let mut sorts = Sorts::default();
         let mut painted = Vec::new();
-        for (switch, rules) in tables.topology.switches().iter().zip(&tagging.rules) {
-            let ports = usize::from(switch.ports) + 1;
-            let size = lookup.kinds * lookup.tags.len() * ports * ports;
-            let start = lookup.cells.len();
-            lookup.cells.resize(start + size, LOSSY);
-            lookup.blocks.push(Block { start, ports });
+        let topology = &tables.topology;
+        for (switch, rules) in topology.switch_ids().zip(&tagging.rules) {
+            let ports = usize::from(topology.switch(switch).ports) + 1;
+            let mut order: Vec<&TagRule> = rules.iter().collect();
+            order.sort_by_key(|rule| rule.precedence);
+            let first = lookup.numbers.len();
+            lookup.blocks.push(Block { first, ports });
+            let begin = lookup.cells.len();
+            lookup.sort(switch, &order, &mut sorts);
             painted.clear();
-            painted.resize(size, 0u16);
-            if let Err(conflict) = lookup.paint(&switch.name, start, ports, rules, &mut painted) {
+            painted.resize(lookup.cells.len() - begin, 0);
+            let canvas = (begin, &mut painted[..]);
+            if let Err(conflict) = lookup.paint(tables, switch, &order, canvas) {
                 errors.push(*conflict);
             }
         }
@@ -151,43 +175,70 @@ impl Lookup {
         }
     }
 
-    /// Paints the rules of one switch; `painted` remembers 1 + precedence of what was painted last.
+    /// Makes the rows of one switch, none of which is painted yet.
+    fn sort(&mut self, switch: SwitchId, rules: &[&TagRule], sorts: &mut Sorts) {
+        let &Block { first, ports } = &self.blocks[switch.index()];
+        sorts.begin(self.kinds * self.tags.len(), ports);
+        for rule in rules {
+            for table in self.tables(rule) {
+                sorts.split(table * ports, &rule.in_ports);
+            }
+        }
+        let new = self.rows.len();
+        for (place, number) in (first..).zip(sorts.rows(new)) {
+            if number as usize == self.rows.len() {
+                let start = self.cells.len();
+                self.cells.resize(start + ports, LOSSY);
+                self.rows.push(Row {
+                    switch,
+                    start,
+                    lowest: place,
+                });
+            }
+            self.numbers.push(number);
+        }
+    }
+
+    /// Paints the rules of one switch into the cells from `begin` on; `painted` has all bits of those set that a rule of the same
+    /// precedence has painted.
     fn paint(
         &mut self,
-        switch: &str,
-        start: usize,
-        ports: usize,
-        rules: &[TagRule],
-        painted: &mut [u16],
+        tables: &Tables,
+        switch: SwitchId,
+        rules: &[&TagRule],
+        (begin, painted): (usize, &mut [u8]),
     ) -> Result<(), Box<PlanError>> {
-        let mut order: Vec<&TagRule> = rules.iter().collect();
-        order.sort_by_key(|rule| rule.precedence);
-        for rule in order {
-            let Some(tag) = self.index(rule.tag) else {
-                continue;
-            };
+        let &Block { first, ports } = &self.blocks[switch.index()];
+        let mut precedence = None;
+        for rule in rules {
             let value = self.value(rule.new_tag);
-            let level = 1 + u16::from(rule.precedence);
-            let kinds = match rule.class {
-                Some(class) => class.index()..class.index() + 1,
-                None => 0..self.kinds,
-            };
-            for kind in kinds {
-                let table = (kind * self.tags.len() + usize::from(tag)) * ports;
+            if precedence.replace(rule.precedence) != Some(rule.precedence) {
+                painted.fill(0);
+            }
+            for table in self.tables(rule) {
                 for in_port in rule.in_ports.iter() {
-                    let row = (table + usize::from(in_port.get())) * ports;
+                    let place = first + table * ports + usize::from(in_port.get());
+                    let row = &self.rows[self.numbers[place] as usize];
+                    // Other ports that the same rules name have the same row.
+                    if row.lowest != place {
+                        continue;
+                    }
+                    let start = row.start;
                     for (a, b) in rule.out_ports.runs() {
-                        let (first, last) =
-                            (row + usize::from(a.get()), row + usize::from(b.get()));
-                        let cells = &mut self.cells[start + first..=start + last];
-                        let painted = &mut painted[first..=last];
+                        let cells = start + usize::from(a.get())..=start + usize::from(b.get());
+                        let painted = &mut painted[cells.start() - begin..=cells.end() - begin];
+                        let cells = &mut self.cells[cells];
                         let both = cells.iter().zip(&*painted);
-                        let mut clashes = both.zip(a.get()..);
-                        let clash = clashes
-                            .find(|((cell, painted), _)| **painted == level && **cell != value);
-                        if let Some(((&first, _), out)) = clash {
+                        let clash = both.map(|(cell, painted)| painted & (cell ^ value));
+                        // All at once, then which.
+                        if clash.clone().fold(0, |any, clash| any | clash) != 0
+                            && let Some((out, &first)) = (a.get()..)
+                                .zip(&*cells)
+                                .zip(clash)
+                                .find_map(|(at, clash)| (clash != 0).then_some(at))
+                        {
                             return Err(Box::new(PlanError::Conflict {
-                                switch: switch.to_owned(),
+                                switch: tables.topology.switch(switch).name.clone(),
                                 tag: rule.tag,
                                 in_port,
                                 out_port: PortId::new(out),
@@ -197,12 +248,22 @@ impl Lookup {
                             }));
                         }
                         cells.fill(value);
-                        painted.fill(level);
+                        painted.fill(u8::MAX);
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// The tables of a switch, each of a kind and a tag, for which a rule counts.
+    fn tables(&self, rule: &TagRule) -> impl Iterator<Item = usize> + use<> {
+        let kinds = match rule.class {
+            Some(class) => class.index()..class.index() + 1,
+            None => 0..self.kinds,
+        };
+        let (tags, tag) = (self.tags.len(), self.index(rule.tag));
+        kinds.filter_map(move |kind| Some(kind * tags + usize::from(tag?)))
     }
 
     /// The position of a tag.
@@ -230,12 +291,34 @@ impl Lookup {
         if self.kinds == 1 { 0 } else { class.index() }
     }
 
+    /// How many rows there are.
+    pub(super) fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The number of the row of packets that came in by a port.
+    pub(super) fn number(
+        &self,
+        switch: SwitchId,
+        kind: usize,
+        tag: TagIx,
+        in_port: PortId,
+    ) -> RowNumber {
+        let block = &self.blocks[switch.index()];
+        let table = kind * self.tags.len() + usize::from(tag);
+        self.numbers[block.first + table * block.ports + usize::from(in_port.get())]
+    }
+
+    /// The switch of a row, and the new tags of its packets by egress port; [`LOSSY`] where they turn lossy.
+    pub(super) fn numbered(&self, number: RowNumber) -> (SwitchId, &[u8]) {
+        let &Row { switch, start, .. } = &self.rows[number as usize];
+        let ports = self.blocks[switch.index()].ports;
+        (switch, &self.cells[start..start + ports])
+    }
+
     /// The new tags of a packet that came in by a port, by egress port; [`LOSSY`] where it turns lossy.
     pub(super) fn row(&self, switch: SwitchId, kind: usize, tag: TagIx, in_port: PortId) -> &[u8] {
-        let block = &self.blocks[switch.index()];
-        let table = (kind * self.tags.len() + usize::from(tag)) * block.ports;
-        let row = block.start + (table + usize::from(in_port.get())) * block.ports;
-        &self.cells[row..row + block.ports]
+        self.numbered(self.number(switch, kind, tag, in_port)).1
     }
 
     /// The new tag of one packet.
@@ -249,5 +332,208 @@ impl Lookup {
     ) -> Option<TagIx> {
         let value = self.row(switch, kind, tag, in_port)[usize::from(out_port.get())];
         (value != LOSSY).then_some(value)
+    }
+}
+
+/// The ingress ports of one switch, by which rules name them. Ports of a table that the same rules name are of one sort.
+#[derive(Default)]
+struct Sorts {
+    /// By table and port: the sort.
+    of: Vec<u32>,
+    /// By sort: what the last rule that named some of its ports has made of those.
+    split: Vec<u32>,
+}
+
+impl Sorts {
+    /// So many tables of so many ports, which no rule names yet.
+    fn begin(&mut self, tables: usize, ports: usize) {
+        self.of.clear();
+        for table in (0..).take(tables) {
+            self.of.extend(std::iter::repeat_n(table, ports));
+        }
+        self.split.clear();
+        self.split.resize(tables, 0);
+    }
+
+    /// A rule names some ports of the table that begins here.
+    fn split(&mut self, table: usize, ports: &PortSet) {
+        let before = self.split.len();
+        for port in ports.iter() {
+            let sort = &mut self.of[table + usize::from(port.get())];
+            let known = self.split[*sort as usize];
+            *sort = if known as usize >= before {
+                known
+            } else {
+                let new = u32::try_from(self.split.len()).unwrap_or(u32::MAX);
+                self.split[*sort as usize] = new;
+                self.split.push(0);
+                new
+            };
+        }
+    }
+
+    /// By table and port: the number of the row, where rows are numbered from `first` on in the order of their lowest ports.
+    fn rows(&mut self, first: usize) -> impl Iterator<Item = RowNumber> + '_ {
+        let Self { of, split } = self;
+        split.fill(RowNumber::MAX);
+        let mut next = u32::try_from(first).unwrap_or(RowNumber::MAX);
+        of.iter().map(move |sort| {
+            let row = &mut split[*sort as usize];
+            if *row == RowNumber::MAX {
+                *row = next;
+                next += 1;
+            }
+            *row
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use quantities::Priority;
+    use topology::generate::{Cables, Line};
+    use topology::routes::RoutePolicy;
+
+    use super::*;
+    use crate::budget::Budget;
+    use crate::carrier::{Carrier, CarrierKind};
+    use crate::model::{Class, Provenance, RuleForm, Tagging};
+
+    /// Ports of a switch: two hosts and a neighbour.
+    const PORTS: u16 = 3;
+    const TAGS: u8 = 3;
+    const CLASSES: u8 = 2;
+
+    fn tables(rules: Vec<TagRule>) -> Tables {
+        let line = Line {
+            switches: 2,
+            hosts: PORTS - 1,
+            cables: Cables::default(),
+        };
+        let class = |number: u8| Class {
+            name: format!("class{number}"),
+            initial: Tag::new(0),
+            limit: None,
+        };
+        let tags = (0..TAGS).map(Tag::new);
+        Tables {
+            provenance: Provenance::ours("hand", ""),
+            topology: line.generate().expect("a line"),
+            tagging: Tagging {
+                classes: (0..CLASSES).map(class).collect(),
+                class_bits: true,
+                priorities: tags
+                    .clone()
+                    .map(|tag| (tag, Priority::new(1 + tag.get())))
+                    .collect::<BTreeMap<_, _>>(),
+                form: RuleForm::PortSets,
+                // The second switch has none.
+                rules: vec![rules, vec![]],
+            },
+            carrier: Carrier::numbered(CarrierKind::Dscp, tags, false),
+            promises: vec![],
+            forwarding: RoutePolicy::Shortest,
+            failover: None,
+            budget: Budget::default(),
+        }
+    }
+
+    fn rule() -> impl Strategy<Value = TagRule> {
+        let ports = || {
+            prop::collection::btree_set(1..=PORTS, 0..=usize::from(PORTS))
+                .prop_map(|ports| ports.into_iter().map(PortId::new).collect::<PortSet>())
+        };
+        let class = prop::option::weighted(0.3, 0..CLASSES);
+        let new = prop::option::of(0..TAGS);
+        let all = (0..3u8, class, 0..TAGS, ports(), ports(), new);
+        all.prop_map(
+            |(precedence, class, tag, in_ports, out_ports, new)| TagRule {
+                precedence,
+                class: class.map(ClassId::new),
+                tag: Tag::new(tag),
+                in_ports,
+                out_ports,
+                new_tag: new.map_or(NewTag::Lossy, |tag| NewTag::Lossless(Tag::new(tag))),
+            },
+        )
+    }
+
+    /// The rules that match a packet.
+    fn matching<'r>(
+        rules: &'r [TagRule],
+        (kind, tag): (usize, u8),
+        (in_port, out_port): (PortId, PortId),
+    ) -> Vec<&'r TagRule> {
+        let matches = |rule: &&TagRule| {
+            rule.class.is_none_or(|class| class.index() == kind)
+                && rule.tag == Tag::new(tag)
+                && rule.in_ports.contains(in_port)
+                && rule.out_ports.contains(out_port)
+        };
+        rules.iter().filter(matches).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn rows_say_what_the_rules_say(rules in prop::collection::vec(rule(), 0..8)) {
+            let tables = tables(rules.clone());
+            let lookup = Lookup::new(&tables);
+            let by_class = rules.iter().any(|rule| rule.class.is_some());
+            let kinds = if by_class { usize::from(CLASSES) + 1 } else { 1 };
+            let mut clash = false;
+            for kind in 0..kinds {
+                for tag in 0..TAGS {
+                    for key in (0..=PORTS).flat_map(|a| (0..=PORTS).map(move |b| (a, b))) {
+                        let key = (PortId::new(key.0), PortId::new(key.1));
+                        let found = matching(&rules, (kind, tag), key);
+                        let disagree = |a: &TagRule, b: &TagRule| a.precedence == b.precedence && a.new_tag != b.new_tag;
+                        clash |= found.iter().any(|a| found.iter().any(|b| disagree(a, b)));
+                        let Ok(lookup) = &lookup else { continue };
+                        let first = found.iter().max_by_key(|rule| rule.precedence);
+                        let expected = first.and_then(|rule| rule.new_tag.tag()).map(Tag::get);
+                        prop_assert_eq!(lookup.get(SwitchId::new(0), kind, tag, key.0, key.1), expected);
+                        prop_assert_eq!(lookup.get(SwitchId::new(1), kind, tag, key.0, key.1), None);
+                    }
+                }
+            }
+            prop_assert_eq!(lookup.is_err(), clash);
+            if let Err(errors) = lookup {
+                let [PlanError::Conflict { tag, in_port, out_port, first, second, precedence, .. }] = &errors[..] else {
+                    return Err(TestCaseError::fail(format!("{errors:?}")));
+                };
+                let both = |kind| {
+                    let found = matching(&rules, (kind, tag.get()), (*in_port, *out_port));
+                    let has = |new: &NewTag| found.iter().any(|rule| rule.precedence == *precedence && rule.new_tag == *new);
+                    has(first) && has(second)
+                };
+                prop_assert!(first != second && (0..kinds).any(both));
+            }
+        }
+
+        #[test]
+        fn ports_share_a_row_where_the_same_rules_name_them(rules in prop::collection::vec(rule(), 0..6)) {
+            let tables = tables(rules.clone());
+            let Ok(lookup) = Lookup::new(&tables) else { return Ok(()) };
+            let naming = |kind: usize, tag: u8, port: PortId| -> Vec<usize> {
+                let names = |rule: &TagRule| {
+                    rule.class.is_none_or(|class| class.index() == kind) && rule.tag == Tag::new(tag) && rule.in_ports.contains(port)
+                };
+                (0..rules.len()).filter(|at| names(&rules[*at])).collect()
+            };
+            let ports = || (0..=PORTS).map(PortId::new);
+            let switch = SwitchId::new(0);
+            for (kind, tag) in (0..lookup.kinds).flat_map(|kind| (0..TAGS).map(move |tag| (kind, tag))) {
+                for (a, b) in ports().flat_map(|a| ports().map(move |b| (a, b))) {
+                    let same = lookup.number(switch, kind, tag, a) == lookup.number(switch, kind, tag, b);
+                    prop_assert_eq!(same, naming(kind, tag, a) == naming(kind, tag, b));
+                }
+            }
+            let all = (0..).take(lookup.row_count()).map(|row| lookup.numbered(row));
+            let widths = all.filter(|(owner, _)| *owner == switch).map(|(_, cells)| cells.len());
+            prop_assert!(widths.into_iter().all(|width| width == lookup.blocks[0].ports));
+        }
     }
 }

@@ -5,7 +5,7 @@ use topology::routes::{Path, Route, RouteSet};
 use topology::{Attachment, SwitchId};
 
 use super::error::LostRoute;
-use super::lookup::{Lookup, TagIx};
+use super::lookup::{LOSSY, Lookup, TagIx};
 use crate::model::Tables;
 
 /// One promise under replay.
@@ -71,9 +71,9 @@ impl Replay<'_> {
         in_port: PortId,
         hosts: &[Attachment],
     ) -> Option<PortId> {
-        let lost = |host: &&Attachment| {
-            host.port != in_port && self.step(switch, tag, in_port, host.port).is_none()
-        };
+        let row = self.lookup.row(switch, self.kind, tag, in_port);
+        let lost =
+            |host: &&Attachment| host.port != in_port && row[usize::from(host.port.get())] == LOSSY;
         hosts.iter().find(lost).map(|host| host.port)
     }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
 
 use super::destinations::{BLOCK, Nearer, Set, add, and, first, has, is_empty, without};
-use super::lookup::{LOSSY, TagIx};
+use super::lookup::{LOSSY, RowNumber, TagIx};
 use super::replay::Replay;
 use super::walk::{Lost, Memory, RouteSpace, Walker};
 
@@ -97,7 +97,7 @@ impl<'a> Flood<'a> {
         for switch in self.fabric.switch_ids() {
             let hosts = self.fabric.attachments(switch);
             // Hosts that are treated alike send packets that go the same ways.
-            let mut rows: Vec<&[u8]> = Vec::new();
+            let mut rows: Vec<RowNumber> = Vec::new();
             for source in hosts {
                 if let Some(target) = self.position(switch)
                     && self
@@ -108,7 +108,7 @@ impl<'a> Flood<'a> {
                     return Some(target);
                 }
                 let (kind, lookup) = (self.replay.kind, self.replay.lookup);
-                let row = lookup.row(switch, kind, initial, source.port);
+                let row = lookup.number(switch, kind, initial, source.port);
                 if rows.contains(&row) {
                     continue;
                 }

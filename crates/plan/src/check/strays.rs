@@ -3,7 +3,7 @@
 //! A promise is of routes; forwarding by destination can leave them: a detour around a link that is down, a pair that the
 //! promised routes do not join. What strays turns lossy. That breaks no promise, but who runs the network must know.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use quantities::PortId;
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ use topology::SwitchId;
 use super::blocks::Block;
 use super::destinations::{Set, add, and, insert, is_empty, members, without};
 use super::forward::Walk;
-use super::lookup::{LOSSY, Lookup, Ports, TagIx};
+use super::lookup::{LOSSY, Lookup, Ports, RowNumber, TagIx};
 use crate::model::Tables;
 use crate::tag::ClassId;
 
@@ -62,56 +62,43 @@ struct Class<'a> {
     initial: TagIx,
     /// Where its packets come from.
     sources: BTreeMap<SwitchId, Vec<PortId>>,
-    alike: Alike,
+    alike: Alike<'a>,
     lookup: &'a Lookup,
     ports: &'a Ports,
 }
 
-/// States whose packets fare alike, whatever port they leave by: those of a switch and a tag with the same new tags by every egress port.
-/// Where packets go does not depend on the port by which they came, so one state stands for all.
-struct Alike {
-    /// The states that stand for others and themselves: the first of each sort.
+/// States whose packets fare alike, whatever port they leave by: those with the same row. Where packets go does not depend on the port by
+/// which they came, so one state stands for all.
+struct Alike<'a> {
+    /// By row, the state that stands for all of it, which comes first.
     states: Vec<State>,
-    /// Per ingress port and tag, which of them.
-    numbers: Vec<u32>,
-    tags: usize,
+    lookup: &'a Lookup,
+    ports: &'a Ports,
+    kind: usize,
 }
 
-impl Alike {
-    fn new(lookup: &Lookup, ports: &Ports, kind: usize) -> Self {
-        let tags = lookup.tags.len();
+impl<'a> Alike<'a> {
+    fn new(lookup: &'a Lookup, ports: &'a Ports, kind: usize) -> Self {
         let mut alike = Self {
-            states: Vec::new(),
-            numbers: vec![0; ports.count() * tags],
-            tags,
+            states: vec![(u32::MAX, 0); lookup.row_count()],
+            lookup,
+            ports,
+            kind,
         };
-        // The different rows of a switch, tag by tag, with the number of the state that had each first.
-        let mut rows: Vec<Vec<(&[u8], u32)>> = vec![Vec::new(); tags];
-        let mut last = None;
-        for (at, numbers) in (0..).zip(alike.numbers.chunks_mut(tags.max(1))) {
-            let (switch, port) = ports.name(at);
-            if last.replace(switch) != Some(switch) {
-                rows.iter_mut().for_each(Vec::clear);
-            }
-            for ((tag, rows), number) in (0..).zip(&mut rows).zip(numbers) {
-                let row = lookup.row(switch, kind, tag, port);
-                let known = rows.iter().find(|(known, _)| *known == row);
-                *number = if let Some((_, first)) = known {
-                    *first
-                } else {
-                    let new = u32::try_from(alike.states.len()).unwrap_or(u32::MAX);
-                    alike.states.push((at, tag));
-                    rows.push((row, new));
-                    new
-                };
+        for at in (0..).take(ports.count()) {
+            for (tag, _) in (0..).zip(&lookup.tags) {
+                let number = alike.number((at, tag));
+                let first = &mut alike.states[number as usize];
+                *first = (*first).min((at, tag));
             }
         }
         alike
     }
 
-    /// The number of the state that stands for one.
-    fn number(&self, (at, tag): State) -> u32 {
-        self.numbers[at as usize * self.tags + usize::from(tag)]
+    /// The number of the row of a state.
+    fn number(&self, (at, tag): State) -> RowNumber {
+        let (switch, port) = self.ports.name(at);
+        self.lookup.number(switch, self.kind, tag, port)
     }
 }
 
@@ -207,15 +194,15 @@ fn sources(
     initial: TagIx,
 ) -> BTreeMap<SwitchId, Vec<PortId>> {
     let mut sources: BTreeMap<SwitchId, Vec<PortId>> = BTreeMap::new();
-    let mut rows = BTreeSet::new();
+    let mut met = vec![false; lookup.row_count()];
     for at in ports.host_facing() {
         let (switch, port) = ports.name(at);
         if !tables.topology.switch(switch).up {
             continue;
         }
-        let row = lookup.row(switch, lookup.kind(class), initial, port);
+        let row = lookup.number(switch, lookup.kind(class), initial, port);
         // Hosts that are treated alike send packets that are treated alike.
-        if rows.insert((switch, row)) {
+        if !std::mem::replace(&mut met[row as usize], true) {
             sources.entry(switch).or_default().push(port);
         }
     }
@@ -432,7 +419,7 @@ mod tests {
 
     use super::super::destinations::BLOCK;
     use super::super::flat::{Family, Ranking};
-    use super::super::forward::{Flattened, switch};
+    use super::super::forward::{Flattened, Prefixes};
     use super::*;
     use crate::budget::Budget;
     use crate::carrier::{Carrier, CarrierKind};
@@ -546,7 +533,8 @@ mod tests {
                     false => group.to_vec(),
                 });
             made[0].groups = changed.collect();
-            let made = made.iter().map(|table| switch(table, &hosts)).collect();
+            let mut known = Prefixes::new(&hosts);
+            let made = made.iter().map(|table| known.switch(table)).collect();
             let Flattened { groups, families } = Flattened::of(hosts, made);
             let walk = |family| Walk::new(topology, &fabric, &groups, family);
             let walks: Vec<Walk<'_>> = families.into_iter().map(walk).collect();

@@ -1,7 +1,7 @@
 //! Groups of equal next hops, of one switch.
 
-use super::lpm::Block;
 use super::{ForwardAction, NextHop, SwitchForwarding};
+use crate::{Ipv4Prefix, Ipv6Prefix};
 
 /// Groups of equal next hops by number. A large network's switches have hundreds each, so that all lie in one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,41 +72,41 @@ pub(super) struct Groups(HopGroups);
 impl Groups {
     /// The number of one more group; an empty one discards.
     pub(super) fn add(&mut self, hops: impl IntoIterator<Item = NextHop>) -> ForwardAction {
-        let mut hops = hops.into_iter().peekable();
-        if hops.peek().is_none() {
+        let Self(groups) = self;
+        let before = groups.hops.len();
+        groups.hops.extend(hops);
+        if groups.hops.len() == before {
             return ForwardAction::Discard;
         }
-        let at = number(self.0.len());
-        self.0.push(hops);
+        let at = number(groups.len());
+        groups.ends.push(number(groups.hops.len()));
         ForwardAction::Group(at)
     }
 
     /// The groups that entries use, numbered anew in the order of first use.
     pub(super) fn compact(
         self,
-        v4: Vec<(Block, ForwardAction)>,
-        v6: Vec<(Block, ForwardAction)>,
+        mut ipv4: Vec<(Ipv4Prefix, ForwardAction)>,
+        mut ipv6: Vec<(Ipv6Prefix, ForwardAction)>,
     ) -> SwitchForwarding {
         let mut groups = HopGroups {
             hops: Vec::with_capacity(self.0.hops.len()),
             ends: Vec::with_capacity(self.0.len()),
         };
         let mut renamed: Vec<Option<u32>> = vec![None; self.0.len()];
-        let mut rename = |action| match action {
-            ForwardAction::Discard => ForwardAction::Discard,
-            ForwardAction::Group(group) => {
-                let new = *renamed[group as usize].get_or_insert_with(|| {
-                    let new = number(groups.len());
-                    groups.push(self.0.get(group).into_iter().flatten().copied());
+        let mut rename = |action: &mut ForwardAction| {
+            if let ForwardAction::Group(group) = action {
+                *group = *renamed[*group as usize].get_or_insert_with(|| {
+                    let hops = self.0.get(*group).unwrap_or_default();
+                    groups.hops.extend_from_slice(hops);
+                    let new = number(groups.ends.len());
+                    groups.ends.push(number(groups.hops.len()));
                     new
                 });
-                ForwardAction::Group(new)
             }
         };
-        let v4 = v4.into_iter().map(|(b, action)| (b.ipv4(), rename(action)));
-        let ipv4 = v4.collect();
-        let v6 = v6.into_iter().map(|(b, action)| (b.ipv6(), rename(action)));
-        let ipv6 = v6.collect();
+        ipv4.iter_mut().for_each(|(_, action)| rename(action));
+        ipv6.iter_mut().for_each(|(_, action)| rename(action));
         SwitchForwarding { groups, ipv4, ipv6 }
     }
 }
@@ -140,11 +140,11 @@ mod tests {
         let mut groups = Groups::default();
         assert_eq!(groups.add([]), ForwardAction::Discard);
         let [_, b, c] = [1, 2, 3].map(|port| groups.add([hop(port)]));
-        let all = crate::Ipv4Prefix::new(std::net::Ipv4Addr::UNSPECIFIED, 0);
-        let row = |actions: [ForwardAction; 3]| {
-            actions.map(|action| (Block::of_ipv4(all), action)).to_vec()
-        };
-        let table = groups.compact(row([c, b, c]), row([b, c, ForwardAction::Discard]));
+        let all4 = Ipv4Prefix::new(std::net::Ipv4Addr::UNSPECIFIED, 0);
+        let all6 = Ipv6Prefix::new(std::net::Ipv6Addr::UNSPECIFIED, 0);
+        let v4 = [c, b, c].map(|action| (all4, action));
+        let v6 = [b, c, ForwardAction::Discard].map(|action| (all6, action));
+        let table = groups.compact(v4.to_vec(), v6.to_vec());
         let ports = table.groups.iter().map(|group| group[0].port.get());
         assert_eq!(ports.collect::<Vec<_>>(), [3, 2]);
         let named = |action: &ForwardAction| match action {

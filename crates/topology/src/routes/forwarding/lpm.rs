@@ -20,7 +20,7 @@ impl Block {
     /// Everything.
     const ALL: Self = Self { bits: 0, length: 0 };
 
-    pub(super) fn of_ipv4(prefix: Ipv4Prefix) -> Self {
+    fn of_ipv4(prefix: Ipv4Prefix) -> Self {
         Self {
             bits: u128::from(u32::from(prefix.address())) << 96,
             length: prefix.length(),
@@ -32,15 +32,6 @@ impl Block {
             bits: u128::from(prefix.address()),
             length: prefix.length(),
         }
-    }
-
-    pub(super) fn ipv4(self) -> Ipv4Prefix {
-        let bits = u32::try_from(self.bits >> 96).unwrap_or(u32::MAX);
-        Ipv4Prefix::new(Ipv4Addr::from(bits), self.length)
-    }
-
-    pub(super) fn ipv6(self) -> Ipv6Prefix {
-        Ipv6Prefix::new(Ipv6Addr::from(self.bits), self.length)
     }
 
     fn contains(self, other: Self) -> bool {
@@ -64,17 +55,35 @@ impl Block {
     fn last(self) -> u128 {
         self.bits | u128::MAX.checked_shr(self.length.into()).unwrap_or(0)
     }
+}
+
+/// A prefix of one family, as tables have it.
+pub(super) trait Prefix: Copy + Ord {
+    /// The prefix of a block.
+    fn of(block: Block) -> Self;
 
     /// The block that this and `next` are the two halves of.
+    fn joined(self, next: Self) -> Option<Self>;
+}
+
+impl Prefix for Ipv4Prefix {
+    fn of(block: Block) -> Self {
+        let bits = u32::try_from(block.bits >> 96).unwrap_or(u32::MAX);
+        Self::new(Ipv4Addr::from(bits), block.length)
+    }
+
     fn joined(self, next: Self) -> Option<Self> {
-        let length = self.length.checked_sub(1)?;
-        let last = 1u128 << (127 - u32::from(length));
-        let halves =
-            next.length == self.length && self.bits & last == 0 && next.bits == self.bits | last;
-        halves.then_some(Self {
-            bits: self.bits,
-            length,
-        })
+        self.joined(next)
+    }
+}
+
+impl Prefix for Ipv6Prefix {
+    fn of(block: Block) -> Self {
+        Self::new(Ipv6Addr::from(block.bits), block.length)
+    }
+
+    fn joined(self, next: Self) -> Option<Self> {
+        self.joined(next)
     }
 }
 
@@ -91,18 +100,22 @@ pub(super) struct Class {
 /// Both families at once: IPv4 first.
 type Both<T> = [T; 2];
 
+/// The table of one switch and family, in the order of prefixes.
+type Table<P> = Vec<(P, ForwardAction)>;
+
 /// Who has which addresses: the same for all switches.
 #[derive(Clone, Debug)]
 pub(super) struct AddressPlan {
     pub(super) classes: Vec<Class>,
     /// In address order, containers before their contents.
-    places: Both<Vec<Place>>,
+    places4: Vec<Place<Ipv4Prefix>>,
+    places6: Vec<Place<Ipv6Prefix>>,
 }
 
 /// A block that hosts of a class have.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    block: Block,
+struct Place<P> {
+    prefix: P,
     class: usize,
     /// Whether it lies in the last block before it that lies in none.
     inside: bool,
@@ -110,7 +123,7 @@ struct Place {
     single: bool,
 }
 
-impl Place {
+impl<P: Prefix> Place<P> {
     /// Of blocks with classes, in order.
     fn all(blocks: &[(Block, usize)], whole: u8) -> Vec<Self> {
         let mut container: Option<Block> = None;
@@ -120,7 +133,7 @@ impl Place {
                 container = Some(block);
             }
             Self {
-                block,
+                prefix: P::of(block),
                 class,
                 inside,
                 single: block.length == whole,
@@ -176,18 +189,18 @@ impl AddressPlan {
             let class: &Class = &classes[class];
             class.host.is_none() && class.targets.len() == 1
         };
-        let places = |blocks: &mut Vec<(Block, usize)>, whole| {
+        for (blocks, whole) in [(&mut v4, 32), (&mut v6, 128)] {
             blocks.sort_unstable();
             gather(blocks, whole, behind);
-            Place::all(blocks, whole)
-        };
+        }
         Self {
-            places: [places(&mut v4, 32), places(&mut v6, 128)],
+            places4: Place::all(&v4, 32),
+            places6: Place::all(&v6, 128),
             classes,
         }
     }
 
-    /// The tables of one switch. `actions` says what it does with each class, `local` with its own hosts
+    /// The tables of one switch, of IPv4 and of IPv6. `actions` says what it does with each class, `local` with its own hosts
     /// by address, and `climbs` of the groups, by number, which lead up by all their ports.
     pub(super) fn tables(
         &self,
@@ -195,19 +208,16 @@ impl AddressPlan {
         actions: &[ForwardAction],
         local: &BTreeMap<HostId, ForwardAction>,
         climbs: &[bool],
-    ) -> Both<Vec<(Block, ForwardAction)>> {
-        let mut hosts: Both<BTreeMap<Block, ForwardAction>> = [BTreeMap::new(), BTreeMap::new()];
-        for (&host, &action) in local {
-            for (hosts, block) in hosts.iter_mut().zip(blocks_of(topology, host)) {
-                hosts.insert(block, action);
-            }
-        }
-        let [v4, v6] = &self.places;
-        let [hosts4, hosts6] = hosts;
-        [
-            table(v4, actions, hosts4, climbs),
-            table(v6, actions, hosts6, climbs),
-        ]
+    ) -> (Table<Ipv4Prefix>, Table<Ipv6Prefix>) {
+        let of_host = |(&host, &action): (&HostId, &ForwardAction)| {
+            let [v4, v6] = blocks_of(topology, host);
+            ((Prefix::of(v4), action), (Prefix::of(v6), action))
+        };
+        let (hosts4, hosts6) = local.iter().map(of_host).unzip();
+        (
+            table(&self.places4, actions, hosts4, climbs),
+            table(&self.places6, actions, hosts6, climbs),
+        )
     }
 }
 
@@ -276,39 +286,40 @@ fn blocks_of(topology: &Topology, host: HostId) -> Both<Block> {
     ]
 }
 
-/// The table of one switch and family.
-fn table(
-    places: &[Place],
+/// The table of one switch and family. Not inlined: two copies in one function would share its registers.
+#[inline(never)]
+fn table<P: Prefix>(
+    places: &[Place<P>],
     actions: &[ForwardAction],
-    hosts: BTreeMap<Block, ForwardAction>,
+    hosts: BTreeMap<P, ForwardAction>,
     climbs: &[bool],
-) -> Vec<(Block, ForwardAction)> {
+) -> Table<P> {
     // Outermost blocks, merged where two halves go the same way; and exceptions within them.
-    let mut outer: Vec<(Block, ForwardAction)> = Vec::with_capacity(places.len() + 1);
-    let mut inner: Vec<(Block, ForwardAction)> = Vec::new();
+    let mut outer: Table<P> = Vec::with_capacity(places.len() + 1);
+    let mut inner: Table<P> = Vec::new();
     let mut around = ForwardAction::Discard;
     // Both are in order.
     let mut own = hosts.keys().peekable();
     for place in places {
-        let block = place.block;
+        let prefix = place.prefix;
         if place.single {
-            while own.next_if(|host| **host < block).is_some() {}
-            if own.peek() == Some(&&block) {
+            while own.next_if(|host| **host < prefix).is_some() {}
+            if own.peek() == Some(&&prefix) {
                 continue;
             }
         }
         let action = actions[place.class];
         if !place.inside {
             around = action;
-            push_merged(&mut outer, block, action);
+            push_merged(&mut outer, prefix, action);
         } else if action != around {
-            inner.push((block, action));
+            inner.push((prefix, action));
         }
     }
     match default_route(&outer, climbs) {
         Some(action) => {
             outer.retain(|&(_, other)| other != action);
-            outer.insert(0, (Block::ALL, action));
+            outer.insert(0, (P::of(Block::ALL), action));
         }
         // Without a default route, what has no entry is dropped anyway.
         None => outer.retain(|&(_, action)| action != ForwardAction::Discard),
@@ -316,19 +327,19 @@ fn table(
     merged(merged(outer, inner), hosts)
 }
 
-/// Two rows in the order of blocks, as one.
-fn merged(
-    row: Vec<(Block, ForwardAction)>,
-    other: impl IntoIterator<Item = (Block, ForwardAction)>,
-) -> Vec<(Block, ForwardAction)> {
+/// Two tables in the order of prefixes, as one.
+fn merged<P: Prefix>(
+    table: Table<P>,
+    other: impl IntoIterator<Item = (P, ForwardAction)>,
+) -> Table<P> {
     let mut other = other.into_iter().peekable();
     if other.peek().is_none() {
-        return row;
+        return table;
     }
-    let mut all = Vec::with_capacity(row.len() + other.size_hint().0);
-    let mut rest = &row[..];
+    let mut all = Vec::with_capacity(table.len() + other.size_hint().0);
+    let mut rest = &table[..];
     for next in other {
-        let less = rest.partition_point(|(block, _)| *block < next.0);
+        let less = rest.partition_point(|(prefix, _)| *prefix < next.0);
         all.extend_from_slice(&rest[..less]);
         all.push(next);
         rest = &rest[less..];
@@ -337,21 +348,25 @@ fn merged(
     all
 }
 
-/// Appends the next block in address order and joins halves as far as they go.
-fn push_merged(outer: &mut Vec<(Block, ForwardAction)>, block: Block, action: ForwardAction) {
-    let mut block = block;
+/// Appends the next prefix in address order and joins halves as far as they go.
+fn push_merged<P: Prefix>(outer: &mut Table<P>, prefix: P, action: ForwardAction) {
+    if outer.last().is_none_or(|(_, before)| *before != action) {
+        outer.push((prefix, action));
+        return;
+    }
+    let mut prefix = prefix;
     while let Some(&(last, same)) = outer.last()
         && same == action
-        && let Some(joined) = last.joined(block)
+        && let Some(joined) = last.joined(prefix)
     {
         outer.pop();
-        block = joined;
+        prefix = joined;
     }
-    outer.push((block, action));
+    outer.push((prefix, action));
 }
 
 /// The way up that the most entries take, if more than one does.
-fn default_route(outer: &[(Block, ForwardAction)], climbs: &[bool]) -> Option<ForwardAction> {
+fn default_route<P>(outer: &[(P, ForwardAction)], climbs: &[bool]) -> Option<ForwardAction> {
     if !climbs.contains(&true) {
         return None;
     }

@@ -252,24 +252,32 @@ impl NextSets {
             .collect();
         // Whether all members of a group lead up, by group number.
         let mut climbs: Vec<bool> = Vec::new();
-        let mut made = |arcs: &[ArcId]| {
-            if !arcs.is_empty() {
-                climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
-            }
-            let hops = arcs
-                .iter()
-                .map(|arc| hops[arc.index() - out.start as usize]);
-            groups.add(hops)
-        };
         let actions = match self.masks(switch) {
-            Some(masks) => self.by_mask(switch, &masks, made),
+            Some(masks) => {
+                let up = out.clone().map(|arc| fabric.is_up(ArcId::new(arc)));
+                let up = (0..)
+                    .zip(up)
+                    .fold(0, |all, (n, up)| all | u64::from(up) << n);
+                self.by_mask(switch, &masks, |mask| {
+                    if mask != 0 {
+                        climbs.push(mask & !up == 0);
+                    }
+                    groups.add(places(mask).map(|place| hops[place as usize]))
+                })
+            }
             None => {
                 let mut known: IndexMap<Vec<ArcId>, ForwardAction, FixedState> =
                     IndexMap::default();
                 let mut actions = Vec::with_capacity(self.classes);
                 self.each_class(switch, |arcs| {
                     let action = known.get(arcs).copied().unwrap_or_else(|| {
-                        let action = made(arcs);
+                        if !arcs.is_empty() {
+                            climbs.push(arcs.iter().all(|&arc| fabric.is_up(arc)));
+                        }
+                        let hops = arcs
+                            .iter()
+                            .map(|arc| hops[arc.index() - out.start as usize]);
+                        let action = groups.add(hops);
                         known.insert(arcs.to_vec(), action);
                         action
                     });
@@ -279,7 +287,7 @@ impl NextSets {
             }
         };
         let local = local_hosts(topology, switch, &mut groups);
-        let [v4, v6] = plan.tables(topology, &actions, &local, &climbs);
+        let (v4, v6) = plan.tables(topology, &actions, &local, &climbs);
         groups.compact(v4, v6)
     }
 
@@ -328,7 +336,7 @@ impl NextSets {
         &self,
         switch: SwitchId,
         masks: &[u64],
-        mut made: impl FnMut(&[ArcId]) -> ForwardAction,
+        mut made: impl FnMut(u64) -> ForwardAction,
     ) -> Vec<ForwardAction> {
         let out = self.fabric().out_range(switch);
         let up = (0..).zip(out.clone());
@@ -340,17 +348,15 @@ impl NextSets {
         for (class, &mask) in masks.iter().enumerate() {
             let mut left = mask & up;
             if left == 0 && mask != 0 {
-                fill(&mut arcs, out.start, mask);
+                arcs.clear();
+                arcs.extend(places(mask).map(|place| ArcId::new(out.start + place)));
                 self.left(switch, class, &mut arcs);
                 let bits = arcs
                     .iter()
                     .map(|arc| 1u64 << (arc.index() - out.start as usize));
                 left = bits.fold(0, |all, bit| all | bit);
             }
-            let action = known.entry(left).or_insert_with(|| {
-                fill(&mut arcs, out.start, left);
-                made(&arcs)
-            });
+            let action = known.entry(left).or_insert_with(|| made(left));
             actions.push(*action);
         }
         actions
@@ -412,14 +418,15 @@ fn hops_only(set: &RouteSet, kind: Kind, classes: &[Class]) -> Option<Distances>
     Some(Distances::new(set.fabric(), &targets))
 }
 
-/// The arcs of a mask, of which the lowest bit is the arc of this number.
-fn fill(arcs: &mut Vec<ArcId>, first: u32, mask: u64) {
-    arcs.clear();
+/// The places of the bits that are set, rising.
+fn places(mask: u64) -> impl Iterator<Item = u32> {
     let mut rest = mask;
-    while rest != 0 {
-        arcs.push(ArcId::new(first + rest.trailing_zeros()));
-        rest &= rest - 1;
-    }
+    std::iter::from_fn(move || {
+        let place = rest.trailing_zeros();
+        let some = rest != 0;
+        rest &= rest.wrapping_sub(1);
+        some.then_some(place)
+    })
 }
 
 /// What a switch does with the packets to its own hosts.
@@ -497,8 +504,13 @@ mod tests {
         let next = &routing.next;
         let masks = next.masks(switch).expect("few arcs, no pins, no ranks");
         let mut asked: Vec<Vec<ArcId>> = Vec::new();
-        let act = |arcs: &[ArcId]| {
-            asked.push(arcs.to_vec());
+        let first = next.fabric().out_range(switch).start;
+        let act = |mask: u64| {
+            asked.push(
+                places(mask)
+                    .map(|place| ArcId::new(first + place))
+                    .collect(),
+            );
             ForwardAction::Group(asked.len() as u32 - 1)
         };
         let actions = next.by_mask(switch, &masks, act);
