@@ -462,11 +462,11 @@ mod tests {
     }
 
     /// The rules that match a packet.
-    fn matching<'r>(
-        rules: &'r [TagRule],
+    fn matching(
+        rules: &[TagRule],
         (kind, tag): (usize, u8),
         (in_port, out_port): (PortId, PortId),
-    ) -> Vec<&'r TagRule> {
+    ) -> Vec<&TagRule> {
         let matches = |rule: &&TagRule| {
             rule.class.is_none_or(|class| class.index() == kind)
                 && rule.tag == Tag::new(tag)
