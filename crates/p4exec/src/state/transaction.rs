@@ -488,14 +488,16 @@ impl Transaction<'_> {
         options: &EntryOptions,
         is_const: bool,
     ) -> Result<EntryHandle, StateError> {
-        self.control
-            .table(id)?
-            .check_insert(key, action, is_const)?;
-        self.control.check_reference(id, action.row())?;
-        self.check_options(id, options)?;
+        let table = self.control.table(id)?;
+        let refers = self.control.check_reference(id, action.row());
+        if let Err(error) = refers.and_then(|()| self.check_options(id, options)) {
+            // What is wrong with the entry itself is told first.
+            table.check_insert(key, action, is_const)?;
+            return Err(error);
+        }
         let index = id.index();
         let table = self.control.table_at(index);
-        let (slot, fresh) = table.put(key, action, is_const);
+        let (slot, fresh) = table.put(key, action, is_const)?;
         let at = self.delta.words.len();
         self.delta.words.extend_from_slice(table.record(slot));
         let side = table.make_rare(options, action);

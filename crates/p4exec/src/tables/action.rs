@@ -6,10 +6,12 @@
 use std::fmt;
 
 use p4ir::{ActionId, Entity as _};
+use smallvec::SmallVec;
 
 use super::entry::{
-    ActionCall, ActionSpec, EntryAction, GroupId, MemberId, TableError, WeightedCall,
+    ActionCall, ActionSpec, EntryAction, GroupId, MemberId, TableError, TableSpec, WeightedCall,
 };
+use super::packing;
 use crate::value::Bits;
 
 /// What an action row is about.
@@ -90,8 +92,73 @@ impl fmt::Debug for ActionWord {
     }
 }
 
+/// Words of a call that take no allocation.
+const SHORT_CALL: usize = 3;
+
+/// A call of a table's action in packed form: the action word, then argument words. Made by [`TableSpec::start_call`] and
+/// [`TableSpec::set_arg`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedCall(SmallVec<[u64; SHORT_CALL]>);
+
+impl TableSpec {
+    /// Begins a call of an action with all arguments zero; [`TableSpec::set_arg`] fills them.
+    ///
+    /// # Errors
+    /// [`TableError`] if entries do not call actions, or not this one.
+    pub fn start_call(&self, action: ActionId) -> Result<PackedCall, TableError> {
+        if self.indirect {
+            return Err(TableError::Implementation {
+                table: self.name.clone(),
+                indirect: true,
+            });
+        }
+        let (position, spec) = find(&self.name, &self.actions, action, false)?;
+        let mut words = SmallVec::new();
+        words.push(ActionWord::call(position, action).0);
+        words.resize(1 + arg_words(spec), 0);
+        Ok(PackedCall(words))
+    }
+
+    /// Sets an argument of a call from a big-endian number of any length.
+    ///
+    /// # Errors
+    /// [`TableError`] if there is no such parameter or the number is too large for it.
+    pub fn set_arg(
+        &self,
+        call: &mut PackedCall,
+        index: usize,
+        value: &[u8],
+    ) -> Result<(), TableError> {
+        let position = ActionWord(call.0[0]).position();
+        let spec = self.actions.get(position as usize);
+        let Some((spec, width)) = spec.and_then(|s| Some((s, *s.params.get(index)?))) else {
+            return Err(TableError::ArgumentCount {
+                table: self.name.clone(),
+                action: spec.map_or_else(String::new, |s| s.name.clone()),
+                expected: spec.map_or(0, |s| s.params.len()),
+                given: index + 1,
+            });
+        };
+        if !packing::fits(value, width) {
+            return Err(too_wide(&self.name, spec, index, packing::show(value)));
+        }
+        let before = spec.params[..index].iter();
+        let start = 1 + before.map(|w| w.div_ceil(64) as usize).sum::<usize>();
+        let words = width.div_ceil(64) as usize;
+        if let Some(place) = call.0.get_mut(start..start + words) {
+            let numbers = packing::words_of(value, words);
+            place
+                .iter_mut()
+                .rev()
+                .zip(numbers)
+                .for_each(|(p, w)| *p = w);
+        }
+        Ok(())
+    }
+}
+
 /// An entry's action in packed form, with the set of a one-shot selector beside it. Made by
-/// [`super::Table::pack_action`], [`super::Table::start_call`] and the functions here, to be used
+/// [`super::Table::pack_action`] and the functions here, to be used
 /// again for the next entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackedAction {
@@ -104,6 +171,13 @@ impl PackedAction {
     #[must_use]
     pub fn row(&self) -> &[u64] {
         &self.row
+    }
+
+    /// Becomes a call.
+    pub fn set_call(&mut self, call: &PackedCall) {
+        self.row.clear();
+        self.row.extend_from_slice(&call.0);
+        self.one_shot.clear();
     }
 
     /// Becomes a member.

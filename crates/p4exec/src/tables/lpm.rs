@@ -193,6 +193,15 @@ pub(crate) struct Descent {
     prefix: Prefix,
 }
 
+/// What came of putting a prefix into a branch.
+enum Put {
+    Done,
+    /// It was there already.
+    There,
+    /// It belongs below this child.
+    Below(u32),
+}
+
 /// Trees in two arenas. A tree is named by its root node.
 #[derive(Clone, Debug, Default)]
 struct Forest {
@@ -207,43 +216,47 @@ impl Forest {
         root
     }
 
-    fn insert(&mut self, root: u32, prefix: Prefix, slot: Slot) {
+    /// Whether it was not there yet; if it was, nothing changes.
+    fn insert(&mut self, root: u32, prefix: Prefix, slot: Slot) -> bool {
         let (mut at, mut depth) = (root, 0);
         if self.nodes[at].is_empty() {
             self.nodes[at] = Node::leaf(prefix, slot);
-            return;
+            return true;
         }
         loop {
             let node = self.nodes[at];
             if let Some(other) = node.as_leaf() {
+                if other == prefix {
+                    return false;
+                }
                 self.nodes[at] = Node::default();
                 self.put(at, depth, other, node.children);
             }
             match self.put(at, depth, prefix, slot) {
-                None => return,
-                Some(child) => at = child,
+                Put::Done => return true,
+                Put::There => return false,
+                Put::Below(child) => at = child,
             }
             depth += 1;
         }
     }
 
     /// Puts a prefix into a branch, or names the child it belongs below.
-    fn put(&mut self, at: u32, depth: u32, prefix: Prefix, slot: Slot) -> Option<u32> {
+    fn put(&mut self, at: u32, depth: u32, prefix: Prefix, slot: Slot) -> Put {
         let mut node = self.nodes[at];
         if let Some(bit) = prefix.ends_at(depth) {
             let count = node.own.count_ones();
-            let index = rank(node.own, bit);
             if node.own >> bit & 1 == 1 {
-                self.slots[node.results + index] = slot;
-                return None;
+                return Put::There;
             }
+            let index = rank(node.own, bit);
             node.results = self.slots.insert(node.results, count, index, slot);
             node.own |= 1 << bit;
         } else {
             let six = prefix.six(depth) as u32;
             let index = rank(node.below, six);
             if node.below >> six & 1 == 1 {
-                return Some(node.children + index);
+                return Put::Below(node.children + index);
             }
             let count = node.below.count_ones();
             let leaf = Node::leaf(prefix, slot);
@@ -251,7 +264,7 @@ impl Forest {
             node.below |= 1 << six;
         }
         self.nodes[at] = node;
-        None
+        Put::Done
     }
 
     fn remove(&mut self, root: u32, prefix: Prefix) {
@@ -610,12 +623,20 @@ impl LpmIndex {
         root
     }
 
-    pub(crate) fn insert(&mut self, layout: &KeyLayout, dense: &[u64], len: i32, slot: Slot) {
+    /// Inserts a prefix; whether it was not there yet.
+    pub(crate) fn insert(
+        &mut self,
+        layout: &KeyLayout,
+        dense: &[u64],
+        len: i32,
+        slot: Slot,
+    ) -> bool {
         let root = self.root_or_new(dense);
         let prefix = self.prefix(layout, dense, len);
         let tree = &mut self.roots[root as usize];
-        tree.entries += 1;
-        self.forest.insert(tree.node, prefix, slot);
+        let new = self.forest.insert(tree.node, prefix, slot);
+        tree.entries += usize::from(new) as u32;
+        new
     }
 
     /// Removes a prefix that is there.

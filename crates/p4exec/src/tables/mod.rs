@@ -31,7 +31,7 @@ pub mod table;
 mod tuple;
 mod tuple_space;
 
-pub use action::{ActionWord, PackedAction, RowKind};
+pub use action::{ActionWord, PackedAction, PackedCall, RowKind};
 pub use entry::{
     ActionCall, ActionSpec, Entry, EntryAction, EntryHandle, EntryOptions, EntryPriority, GroupId,
     MemberId, NewEntry, TableError, TableSpec, WeightedCall,

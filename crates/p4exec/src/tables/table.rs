@@ -1,5 +1,7 @@
 //! A table: its entries, its default action, and the match structure that finds the winner.
 
+use std::sync::Arc;
+
 use p4ir::{ActionId, Entity as _};
 use quantities::Nanos;
 
@@ -56,7 +58,7 @@ pub(crate) struct RareOptions {
 /// A match-action table.
 #[derive(Clone, Debug)]
 pub struct Table {
-    spec: TableSpec,
+    spec: Arc<TableSpec>,
     layout: KeyLayout,
     index: Index,
     small: SmallTable,
@@ -105,7 +107,7 @@ impl Table {
             default_row: None,
             arg_words,
             key: PackedKey::default(),
-            spec,
+            spec: Arc::new(spec),
         };
         table.default_row = table.program_default();
         table.entries_changed();
@@ -126,7 +128,7 @@ impl Table {
 
     /// The fixed part, from the program.
     #[must_use]
-    pub const fn spec(&self) -> &TableSpec {
+    pub const fn spec(&self) -> &Arc<TableSpec> {
         &self.spec
     }
 
@@ -321,61 +323,6 @@ impl Table {
         Ok(())
     }
 
-    /// Begins a call of an action with all arguments zero; [`Table::set_arg`] fills them.
-    ///
-    /// # Errors
-    /// [`TableError`] if the table does not offer the action in entries.
-    pub fn start_call(&self, action: ActionId, out: &mut PackedAction) -> Result<(), TableError> {
-        if self.spec.indirect {
-            return self.fail(|table| TableError::Implementation {
-                table,
-                indirect: true,
-            });
-        }
-        let (position, spec) = action::find(&self.spec.name, &self.spec.actions, action, false)?;
-        out.set(ActionWord::call(position, action));
-        out.row.resize(1 + action::arg_words(spec), 0);
-        Ok(())
-    }
-
-    /// Sets an argument of a call from a big-endian number of any length.
-    ///
-    /// # Errors
-    /// [`TableError`] if there is no such parameter or the number is too large for it.
-    pub fn set_arg(
-        &self,
-        out: &mut PackedAction,
-        index: usize,
-        value: &[u8],
-    ) -> Result<(), TableError> {
-        let position = ActionWord(out.row.first().copied().unwrap_or(0)).position();
-        let spec = self.spec.actions.get(position as usize);
-        let Some((spec, width)) = spec.and_then(|s| Some((s, *s.params.get(index)?))) else {
-            return self.fail(|table| TableError::ArgumentCount {
-                table,
-                action: spec.map_or_else(String::new, |s| s.name.clone()),
-                expected: spec.map_or(0, |s| s.params.len()),
-                given: index + 1,
-            });
-        };
-        if !super::packing::fits(value, width) {
-            let shown = super::packing::show(value);
-            return Err(action::too_wide(&self.spec.name, spec, index, shown));
-        }
-        let before = spec.params[..index].iter();
-        let start = 1 + before.map(|w| w.div_ceil(64) as usize).sum::<usize>();
-        let words = width.div_ceil(64) as usize;
-        if let Some(place) = out.row.get_mut(start..start + words) {
-            let numbers = super::packing::words_of(value, words);
-            place
-                .iter_mut()
-                .rev()
-                .zip(numbers)
-                .for_each(|(p, w)| *p = w);
-        }
-        Ok(())
-    }
-
     /// The typed call of a row.
     #[must_use]
     pub fn unpack_row(&self, row: &[u64]) -> ActionCall {
@@ -480,43 +427,72 @@ impl Table {
         action: &PackedAction,
         is_const: bool,
     ) -> Result<(), TableError> {
-        if self.spec.const_entries && !is_const {
-            return self.fail(|table| TableError::ConstEntries { table });
-        }
-        self.check_shape(key, action)?;
+        self.check_new(key, action, is_const)?;
         if self.find_packed(key).is_some() {
-            let priority = if self.layout.needs_priority() {
-                key.rank
-            } else {
-                0
-            };
-            let key = show_key(&self.layout.unpack(&key.words, key.rank));
-            return self.fail(|table| TableError::Duplicate {
-                table,
-                key,
-                priority,
-            });
+            return self.there_already(key);
         }
-        let size = self.spec.size.unwrap_or(usize::MAX);
-        let size = size.min(records::MAX_SLOTS as usize);
+        let size = self.most();
         if self.len() >= size {
             return self.fail(|table| TableError::Full { table, size });
         }
         Ok(())
     }
 
-    /// Puts an entry in that [`Table::check_insert`] let pass; says whether its slot is a new one.
+    /// The checks of an insertion that need no lookup.
+    fn check_new(
+        &self,
+        key: &PackedKey,
+        action: &PackedAction,
+        is_const: bool,
+    ) -> Result<(), TableError> {
+        if self.spec.const_entries && !is_const {
+            return self.fail(|table| TableError::ConstEntries { table });
+        }
+        self.check_shape(key, action)
+    }
+
+    /// How many entries there may be.
+    fn most(&self) -> usize {
+        let size = self.spec.size.unwrap_or(usize::MAX);
+        size.min(records::MAX_SLOTS as usize)
+    }
+
+    fn there_already<T>(&self, key: &PackedKey) -> Result<T, TableError> {
+        let priority = match self.layout.needs_priority() {
+            true => key.rank,
+            false => 0,
+        };
+        let key = show_key(&self.layout.unpack(&key.words, key.rank));
+        self.fail(|table| TableError::Duplicate {
+            table,
+            key,
+            priority,
+        })
+    }
+
+    /// Puts an entry in; says whether its slot is a new one.
+    ///
+    /// # Errors
+    /// As [`Table::check_insert`].
     pub(crate) fn put(
         &mut self,
         key: &PackedKey,
         action: &PackedAction,
         is_const: bool,
-    ) -> (Slot, bool) {
+    ) -> Result<(Slot, bool), TableError> {
+        // A tree finds out on the way whether it has such a prefix.
+        match &self.index {
+            Index::Lpm(_) if self.len() < self.most() => self.check_new(key, action, is_const)?,
+            _ => self.check_insert(key, action, is_const)?,
+        }
         let head = records::head(key.rank, is_const);
         let (slot, fresh) = self.records.add(head, &key.words, &action.row);
-        self.index_insert(slot);
+        if !self.index_insert(slot) {
+            self.records.undo_add(slot, fresh);
+            return self.there_already(key);
+        }
         self.entries_changed();
-        (slot, fresh)
+        Ok((slot, fresh))
     }
 
     /// Words of a record.
@@ -627,10 +603,9 @@ impl Table {
         let mut action = PackedAction::default();
         let packed = self
             .pack_key(&new.key, new.priority, &mut key)
-            .and_then(|()| self.pack_action(&new.action, &mut action))
-            .and_then(|()| self.check_insert(&key, &action, new.is_const));
-        let result = packed.map(|()| {
-            let (slot, _) = self.put(&key, &action, new.is_const);
+            .and_then(|()| self.pack_action(&new.action, &mut action));
+        let put = packed.and_then(|()| self.put(&key, &action, new.is_const));
+        let result = put.map(|(slot, _)| {
             let side = self.make_rare(&new.options, &action);
             self.set_rare(slot, side);
             EntryHandle(slot)
@@ -648,8 +623,7 @@ impl Table {
         key: &PackedKey,
         action: &PackedAction,
     ) -> Result<EntryHandle, TableError> {
-        self.check_insert(key, action, false)?;
-        let (slot, _) = self.put(key, action, false);
+        let (slot, _) = self.put(key, action, false)?;
         let side = self.make_rare(&EntryOptions::default(), action);
         self.set_rare(slot, side);
         Ok(EntryHandle(slot))
@@ -814,15 +788,17 @@ impl Table {
         self.small = SmallTable::new(&self.layout, &self.records);
     }
 
-    fn index_insert(&mut self, slot: Slot) {
+    /// Whether it was not there yet, where that is found out: otherwise it is known.
+    fn index_insert(&mut self, slot: Slot) -> bool {
         let (layout, records) = (&self.layout, &self.records);
         match &mut self.index {
             Index::Exact(index) => index.insert(records, slot),
             Index::Lpm(index) => {
-                index.insert(layout, records.key(slot), records.rank(slot), slot);
+                return index.insert(layout, records.key(slot), records.rank(slot), slot);
             }
             Index::Tuples(index) => index.insert(layout, records, slot),
         }
+        true
     }
 
     fn index_remove(&mut self, slot: Slot) {

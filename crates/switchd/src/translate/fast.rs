@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use p4exec::state::{ControlState, Transaction};
-use p4exec::tables::{self, EntryOptions, KeyLayout, PackedAction, PackedKey, Table};
+use p4exec::tables::{
+    self, EntryOptions, KeyLayout, PackedAction, PackedCall, PackedKey, Table, TableSpec,
+};
 use p4ir::{Entity as _, TableId};
 use p4runtime::p4::v1::update::Type;
 use prost::bytes::Bytes;
@@ -20,18 +22,18 @@ use super::wire::{Fields, Value};
 #[derive(Clone)]
 pub struct Reader {
     schema: Arc<Schema>,
-    /// How each table of the program packs its keys.
-    layouts: Arc<[KeyLayout]>,
+    /// How each table of the program packs its keys and its actions.
+    tables: Arc<[(KeyLayout, Arc<TableSpec>)]>,
 }
 
 impl Reader {
     /// Of updates for a program in this state.
     #[must_use]
     pub fn new(schema: Arc<Schema>, state: &ControlState) -> Self {
-        let layouts = state.tables().map(|(_, table)| table.layout().clone());
+        let of = |table: &Table| (table.layout().clone(), Arc::clone(table.spec()));
         Self {
             schema,
-            layouts: layouts.collect(),
+            tables: state.tables().map(|(_, table)| of(table)).collect(),
         }
     }
 
@@ -60,11 +62,13 @@ pub struct Short<'a> {
     verb: Type,
     table: &'a TableSchema,
     key: PackedKey,
-    given: Given<'a>,
+    action: Option<PackedCall>,
+    idle_timeout: Nanos,
+    metadata: &'a [u8],
 }
 
 impl<'a> Short<'a> {
-    /// Reads an encoded `Update`, and packs its key.
+    /// Reads an encoded `Update`, and packs its key and its action.
     fn read(reader: &'a Reader, update: &'a [u8]) -> Option<Self> {
         let (verb, given) = open(update)?;
         let table = reader.schema.tables.get(&given.table)?;
@@ -77,12 +81,18 @@ impl<'a> Short<'a> {
         if !table.fast || !ranked || (timed && !table.idle_timeout) {
             return None;
         }
-        let key = key(table, reader.layouts.get(table.table.index())?, &given)?;
+        let (layout, spec) = reader.tables.get(table.table.index())?;
+        let action = match given.action {
+            Some(given) => Some(action(table, spec, given)?),
+            None => None,
+        };
         Some(Self {
             verb,
             table,
-            key,
-            given,
+            key: key(table, layout, &given)?,
+            action,
+            idle_timeout: given.idle_timeout,
+            metadata: given.metadata,
         })
     }
 
@@ -98,25 +108,23 @@ impl<'a> Short<'a> {
             verb,
             table,
             key,
-            given,
+            action,
+            idle_timeout,
+            metadata,
         } = self;
         let id = table.table;
         if *verb != Type::Insert && noted(id) {
             return None;
         }
-        // A deletion does not mind the action, which has to be one all the same.
-        if let Some(given) = given.action {
-            let state = transaction.control().table(id).ok()?;
-            action(table, state, given, packed)?;
-        }
+        // A deletion does not mind the action, which was read all the same.
         if *verb == Type::Delete {
             transaction.delete_packed(id, key).ok()?;
-            return Some(given.idle_timeout);
+            return Some(*idle_timeout);
         }
-        given.action?;
+        packed.set_call(action.as_ref()?);
         let options = EntryOptions {
-            controller_metadata: given.metadata.to_vec(),
-            idle_timeout: given.idle_timeout,
+            controller_metadata: metadata.to_vec(),
+            idle_timeout: *idle_timeout,
             counter: None,
             // Left out it is reset (p4runtime.md 17).
             meter: (*verb == Type::Modify && table.meter.is_some()).then_some(None),
@@ -128,7 +136,7 @@ impl<'a> Short<'a> {
             let made = transaction.modify_packed(id, key, packed, Some(&options));
             made.ok()?;
         }
-        Some(given.idle_timeout)
+        Some(*idle_timeout)
     }
 }
 
@@ -272,7 +280,7 @@ fn key(table: &TableSchema, layout: &KeyLayout, given: &Given<'_>) -> Option<Pac
 }
 
 /// Packs an encoded `Action`, its parameters in their order.
-fn action(table: &TableSchema, state: &Table, action: &[u8], out: &mut PackedAction) -> Option<()> {
+fn action(table: &TableSchema, spec: &TableSpec, action: &[u8]) -> Option<PackedCall> {
     let mut id = 0;
     for field in Fields::of(action) {
         match field? {
@@ -285,7 +293,7 @@ fn action(table: &TableSchema, state: &Table, action: &[u8], out: &mut PackedAct
     if !choice.in_entries {
         return None;
     }
-    state.start_call(choice.action, out).ok()?;
+    let mut call = spec.start_call(choice.action).ok()?;
     let mut params = choice.schema.params.iter().enumerate();
     for field in Fields::of(action) {
         let Some((4, Value::Bytes(message))) = field else {
@@ -303,7 +311,7 @@ fn action(table: &TableSchema, state: &Table, action: &[u8], out: &mut PackedAct
         if param.id != id || value.is_empty() || param.shape.signed || param.names.is_some() {
             return None;
         }
-        state.set_arg(out, index, value).ok()?;
+        spec.set_arg(&mut call, index, value).ok()?;
     }
-    params.next().is_none().then_some(())
+    params.next().is_none().then_some(call)
 }
