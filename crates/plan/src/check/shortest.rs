@@ -47,12 +47,13 @@ struct Flood<'a> {
     place: Vec<u32>,
     /// By link: the destinations it leads nearer to.
     toward: Vec<Set>,
-    /// By link and tag: the destinations of packets that get there.
+    /// By tag and link: the destinations of packets that get there.
     live: Vec<Set>,
-    /// By link and tag: those of `live` whose continuations have not been followed yet.
+    /// By tag and link: whether those are all to which the link leads nearer.
+    full: Vec<bool>,
+    /// By tag and link: those of `live` whose continuations have not been followed yet.
     fresh: Vec<Set>,
     queue: VecDeque<u32>,
-    tags: usize,
 }
 
 impl<'a> Flood<'a> {
@@ -61,8 +62,7 @@ impl<'a> Flood<'a> {
         for (number, target) in (0..).zip(targets) {
             place[target.index()] = number;
         }
-        let tags = replay.lookup.tags.len();
-        let states = fabric.arcs().len() * tags;
+        let states = fabric.arcs().len() * replay.lookup.tags.len();
         Self {
             replay,
             fabric,
@@ -70,9 +70,9 @@ impl<'a> Flood<'a> {
             place,
             toward: Nearer::new(fabric, targets).toward,
             live: vec![Set::default(); states],
+            full: vec![false; states],
             fresh: vec![Set::default(); states],
             queue: VecDeque::new(),
-            tags,
         }
     }
 
@@ -134,13 +134,20 @@ impl<'a> Flood<'a> {
         (place != ELSEWHERE).then_some(place as usize)
     }
 
+    /// The number of a link with a tag.
+    fn state(&self, arc: ArcId, tag: TagIx) -> usize {
+        usize::from(tag) * self.fabric.arcs().len() + arc.index()
+    }
+
     fn reach(&mut self, arc: ArcId, tag: TagIx, going: &Set) {
-        let state = arc.index() * self.tags + usize::from(tag);
-        let new = without(going, &self.live[state]);
+        let state = self.state(arc, tag);
+        let live = &mut self.live[state];
+        let new = without(going, live);
         if is_empty(&new) {
             return;
         }
-        add(&mut self.live[state], &new);
+        add(live, &new);
+        self.full[state] = *live == self.toward[arc.index()];
         let fresh = &mut self.fresh[state];
         if is_empty(fresh) {
             self.queue
@@ -152,8 +159,9 @@ impl<'a> Flood<'a> {
     fn expand(&mut self, state: usize) -> Option<usize> {
         let going = std::mem::take(&mut self.fresh[state]);
         let fabric = self.fabric;
-        let arc = fabric.arcs()[state / self.tags];
-        let tag = TagIx::try_from(state % self.tags).unwrap_or(TagIx::MAX);
+        let arcs = fabric.arcs();
+        let arc = arcs[state % arcs.len()];
+        let tag = TagIx::try_from(state / arcs.len()).unwrap_or(TagIx::MAX);
         if let Some(target) = self.position(arc.to)
             && has(&going, target)
         {
@@ -166,11 +174,15 @@ impl<'a> Flood<'a> {
         let lookup = self.replay.lookup;
         let row = lookup.row(arc.to, self.replay.kind, tag, arc.in_port);
         for (id, next) in fabric.out_arcs(arc.to) {
+            let tag = row[usize::from(next.out_port.get())];
+            if tag != LOSSY && self.full[self.state(id, tag)] {
+                continue;
+            }
             let both = and(&going, &self.toward[id.index()]);
             if is_empty(&both) {
                 continue;
             }
-            match row[usize::from(next.out_port.get())] {
+            match tag {
                 LOSSY => return first(&both),
                 tag => self.reach(id, tag, &both),
             }

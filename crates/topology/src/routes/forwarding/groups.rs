@@ -89,25 +89,55 @@ impl Groups {
         mut ipv4: Vec<(Ipv4Prefix, ForwardAction)>,
         mut ipv6: Vec<(Ipv6Prefix, ForwardAction)>,
     ) -> SwitchForwarding {
-        let mut groups = HopGroups {
-            hops: Vec::with_capacity(self.0.hops.len()),
-            ends: Vec::with_capacity(self.0.len()),
-        };
-        let mut renamed: Vec<Option<u32>> = vec![None; self.0.len()];
-        let mut rename = |action: &mut ForwardAction| {
-            if let ForwardAction::Group(group) = action {
-                *group = *renamed[*group as usize].get_or_insert_with(|| {
-                    let hops = self.0.get(*group).unwrap_or_default();
-                    groups.hops.extend_from_slice(hops);
-                    let new = number(groups.ends.len());
-                    groups.ends.push(number(groups.hops.len()));
-                    new
-                });
-            }
-        };
-        ipv4.iter_mut().for_each(|(_, action)| rename(action));
-        ipv6.iter_mut().for_each(|(_, action)| rename(action));
+        let mut numbering = Numbering::new(&self.0);
+        numbering.number(&mut ipv4);
+        numbering.number(&mut ipv6);
+        let groups = numbering.groups;
         SwitchForwarding { groups, ipv4, ipv6 }
+    }
+}
+
+/// Groups that are numbered anew.
+struct Numbering<'a> {
+    old: &'a HopGroups,
+    /// By old number: the new one, or [`UNUSED`].
+    numbers: Vec<u32>,
+    groups: HopGroups,
+}
+
+/// A group that no entry uses yet.
+const UNUSED: u32 = u32::MAX;
+
+impl<'a> Numbering<'a> {
+    fn new(old: &'a HopGroups) -> Self {
+        Self {
+            old,
+            numbers: vec![UNUSED; old.len()],
+            groups: HopGroups {
+                hops: Vec::with_capacity(old.hops.len()),
+                ends: Vec::with_capacity(old.len()),
+            },
+        }
+    }
+
+    /// Has entries name the groups by their new numbers.
+    fn number<P>(&mut self, entries: &mut [(P, ForwardAction)]) {
+        for (_, action) in entries {
+            if let ForwardAction::Group(group) = action {
+                if self.numbers[*group as usize] == UNUSED {
+                    self.add(*group);
+                }
+                *group = self.numbers[*group as usize];
+            }
+        }
+    }
+
+    fn add(&mut self, group: u32) {
+        let groups = &mut self.groups;
+        self.numbers[group as usize] = number(groups.ends.len());
+        let hops = self.old.get(group).unwrap_or_default();
+        groups.hops.extend_from_slice(hops);
+        groups.ends.push(number(groups.hops.len()));
     }
 }
 

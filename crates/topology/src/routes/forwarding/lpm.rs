@@ -124,6 +124,11 @@ struct Place<P> {
 }
 
 impl<P: Prefix> Place<P> {
+    /// Whether it is a block that lies in no other.
+    fn is_plain(&self) -> bool {
+        !self.inside && !self.single
+    }
+
     /// Of blocks with classes, in order.
     fn all(blocks: &[(Block, usize)], whole: u8) -> Vec<Self> {
         let mut container: Option<Block> = None;
@@ -295,8 +300,38 @@ fn table<P: Prefix>(
     climbs: &[bool],
 ) -> Table<P> {
     // Outermost blocks, merged where two halves go the same way; and exceptions within them.
-    let mut outer: Table<P> = Vec::with_capacity(places.len() + 1);
-    let mut inner: Table<P> = Vec::new();
+    let (mut outer, inner) = match places.iter().all(Place::is_plain) {
+        true => (plain(places, actions), Table::new()),
+        false => nested(places, actions, &hosts),
+    };
+    match default_route(&outer, climbs) {
+        Some(action) => {
+            outer.retain(|&(_, other)| other != action);
+            outer.insert(0, (P::of(Block::ALL), action));
+        }
+        // Without a default route, what has no entry is dropped anyway.
+        None => outer.retain(|&(_, action)| action != ForwardAction::Discard),
+    }
+    merged(merged(outer, inner), hosts)
+}
+
+/// The outermost blocks where there are no others, and no single addresses.
+fn plain<P: Prefix>(places: &[Place<P>], actions: &[ForwardAction]) -> Table<P> {
+    let mut outer = Table::with_capacity(places.len() + 1);
+    for place in places {
+        push_merged(&mut outer, place.prefix, actions[place.class]);
+    }
+    outer
+}
+
+/// The outermost blocks, and what goes elsewhere within them. What are hosts of the switch itself has no place among them.
+fn nested<P: Prefix>(
+    places: &[Place<P>],
+    actions: &[ForwardAction],
+    hosts: &BTreeMap<P, ForwardAction>,
+) -> (Table<P>, Table<P>) {
+    let mut outer = Table::with_capacity(places.len() + 1);
+    let mut inner = Table::new();
     let mut around = ForwardAction::Discard;
     // Both are in order.
     let mut own = hosts.keys().peekable();
@@ -316,15 +351,7 @@ fn table<P: Prefix>(
             inner.push((prefix, action));
         }
     }
-    match default_route(&outer, climbs) {
-        Some(action) => {
-            outer.retain(|&(_, other)| other != action);
-            outer.insert(0, (P::of(Block::ALL), action));
-        }
-        // Without a default route, what has no entry is dropped anyway.
-        None => outer.retain(|&(_, action)| action != ForwardAction::Discard),
-    }
-    merged(merged(outer, inner), hosts)
+    (outer, inner)
 }
 
 /// Two tables in the order of prefixes, as one.
@@ -349,11 +376,18 @@ fn merged<P: Prefix>(
 }
 
 /// Appends the next prefix in address order and joins halves as far as they go.
+#[inline]
 fn push_merged<P: Prefix>(outer: &mut Table<P>, prefix: P, action: ForwardAction) {
-    if outer.last().is_none_or(|(_, before)| *before != action) {
-        outer.push((prefix, action));
-        return;
-    }
+    let joined = match outer.last() {
+        Some((_, before)) if *before == action => join(outer, prefix, action),
+        _ => prefix,
+    };
+    outer.push((joined, action));
+}
+
+/// The block of a prefix and of those before it that it is the other half of; those are taken off.
+#[inline(never)]
+fn join<P: Prefix>(outer: &mut Table<P>, prefix: P, action: ForwardAction) -> P {
     let mut prefix = prefix;
     while let Some(&(last, same)) = outer.last()
         && same == action
@@ -362,7 +396,7 @@ fn push_merged<P: Prefix>(outer: &mut Table<P>, prefix: P, action: ForwardAction
         outer.pop();
         prefix = joined;
     }
-    outer.push((prefix, action));
+    prefix
 }
 
 /// The way up that the most entries take, if more than one does.
