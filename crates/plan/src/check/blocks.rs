@@ -9,9 +9,6 @@ use topology::{Fabric, SwitchId};
 use super::destinations::{Nearer, Set, WORD, add, and, insert, without};
 use super::flat::{Action, Groups};
 
-/// A port that leads to no other switch over a live link.
-const NOWHERE: usize = usize::MAX;
-
 /// What switches do with packets to the hosts of a block of columns.
 pub(super) struct Block {
     /// By switch: columns to which there is a way.
@@ -58,12 +55,10 @@ impl Block {
 
     /// Notes over which arcs a switch sends.
     fn send(&mut self, fabric: &Fabric, switch: SwitchId, groups: &Groups, actions: &[Action]) {
-        let mut arc_at: Vec<usize> = Vec::new();
-        for (id, arc) in fabric.out_arcs(switch) {
-            let port = usize::from(arc.out_port.get());
-            arc_at.resize(port + 1, NOWHERE);
-            arc_at[port] = id.index();
-        }
+        let last = fabric.out_arcs(switch).map(|(_, arc)| arc.out_port).max();
+        let ports = last.map_or(0, |port| 1 + usize::from(port.get()));
+        // By port, whatever it leads to.
+        let mut by_port = vec![Set::default(); ports];
         let mut astray = Set::default();
         for (word, actions) in actions.chunks(WORD).enumerate() {
             let mut first = 0;
@@ -76,18 +71,18 @@ impl Block {
                     astray[word] |= bits;
                 }
                 for port in ports {
-                    match arc_at.get(usize::from(port.get())) {
-                        Some(&arc) if arc != NOWHERE => self.over[arc][word] |= bits,
-                        _ => astray[word] |= bits,
-                    }
+                    let set = by_port.get_mut(usize::from(port.get()));
+                    set.unwrap_or(&mut astray)[word] |= bits;
                 }
             }
         }
         let own = &self.own[switch.index()];
-        for id in fabric.out(switch) {
-            let over = &mut self.over[id.index()];
-            *over = without(over, own);
+        for (id, arc) in fabric.out_arcs(switch) {
+            let over = std::mem::take(&mut by_port[usize::from(arc.out_port.get())]);
+            self.over[id.index()] = without(&over, own);
         }
+        // What is left leads to no other switch over a live link.
+        by_port.iter().for_each(|over| add(&mut astray, over));
         self.astray[switch.index()] = without(&astray, own);
     }
 

@@ -6,8 +6,7 @@
 //! is shown then holds for every forwarding table, loops and misconfigurations included (Tagger17, theorem 1).
 
 use std::collections::BTreeSet;
-
-use quantities::PortId;
+use std::ops::Range;
 
 use super::error::{Buffer, Cycle, PlanError, PortName};
 use super::lookup::{LOSSY, Lookup, Ports, RowNumber, TagIx};
@@ -25,6 +24,9 @@ pub(super) struct Dependencies<'a> {
     lookup: &'a Lookup,
     /// The tags that may reach a port, as a set, by kind and port.
     reached: Vec<u64>,
+    /// By row that packets may have: where in `onward` the buffers are that they may wait for.
+    places: Vec<Range<u32>>,
+    onward: Vec<Node>,
 }
 
 /// One transition of a packet that the tables allow.
@@ -50,6 +52,8 @@ impl<'a> Dependencies<'a> {
             ports,
             lookup,
             reached: vec![0; lookup.kinds * ports.count()],
+            places: vec![0..0; lookup.row_count()],
+            onward: Vec::new(),
         };
         let mut falls = Vec::new();
         let mut blamed = BTreeSet::new();
@@ -90,6 +94,8 @@ impl<'a> Dependencies<'a> {
             }
             let first = at - u32::from(in_port.get());
             let (_, row) = self.lookup.numbered(number);
+            let known = !self.places[number as usize].is_empty();
+            let start = length(&self.onward);
             for (out, &new_tag) in (first..).zip(row) {
                 if new_tag == LOSSY {
                     continue;
@@ -104,11 +110,19 @@ impl<'a> Dependencies<'a> {
                         new_tag,
                     },
                 );
-                if let Some(peer) = self.ports.peer(out)
-                    && self.mark(kind, peer, new_tag)
-                {
+                let Some(peer) = self.ports.peer(out) else {
+                    continue;
+                };
+                if !known {
+                    let node = self.node(peer, new_tag);
+                    self.onward.push(node);
+                }
+                if self.mark(kind, peer, new_tag) {
                     stack.push((kind, peer, new_tag));
                 }
+            }
+            if !known {
+                self.places[number as usize] = start..length(&self.onward);
             }
         }
     }
@@ -197,24 +211,20 @@ impl<'a> Dependencies<'a> {
         self.kinds_in(at, tag).map(number)
     }
 
-    /// Calls `visit` on the buffers that packets of a row may wait for.
-    fn row_successors(&self, row: RowNumber, mut visit: impl FnMut(Node)) {
-        let (switch, cells) = self.lookup.numbered(row);
-        let first = self.ports.at(switch, PortId::new(0));
-        for (out, &new_tag) in (first..).zip(cells) {
-            if new_tag != LOSSY
-                && let Some(peer) = self.ports.peer(out)
-            {
-                visit(self.node(peer, new_tag));
-            }
-        }
+    /// The buffers that packets of a row may wait for.
+    fn row_successors(&self, row: RowNumber) -> &[Node] {
+        let Range { start, end } = self.places[row as usize];
+        &self.onward[start as usize..end as usize]
     }
 
     /// Calls `visit` on the buffers that packets of a buffer may wait for. A buffer that several kinds of
     /// packet lead to is visited once per kind.
     fn successors(&self, node: Node, mut visit: impl FnMut(Node)) {
         for row in self.rows(node) {
-            self.row_successors(row, &mut visit);
+            self.row_successors(row)
+                .iter()
+                .copied()
+                .for_each(&mut visit);
         }
     }
 
@@ -254,7 +264,9 @@ impl<'a> Dependencies<'a> {
         }
         let mut rows = vec![0u32; count];
         for (row, _) in (0..).zip(&buffers).filter(|(_, buffers)| **buffers > 0) {
-            self.row_successors(row, |next| rows[next as usize] += 1);
+            for next in self.row_successors(row) {
+                rows[*next as usize] += 1;
+            }
         }
         let mut left = vec![true; count];
         let mut free: Vec<Node> = all.filter(|n| rows[*n as usize] == 0).collect();
@@ -265,12 +277,12 @@ impl<'a> Dependencies<'a> {
                 if buffers[row as usize] > 0 {
                     continue;
                 }
-                self.row_successors(row, |next| {
+                for &next in self.row_successors(row) {
                     rows[next as usize] -= 1;
                     if rows[next as usize] == 0 {
                         free.push(next);
                     }
-                });
+                }
             }
         }
         left
@@ -294,6 +306,11 @@ impl<'a> Dependencies<'a> {
                 .unwrap_or_default(),
         }
     }
+}
+
+/// How many there are: not more than cells.
+fn length(nodes: &[Node]) -> u32 {
+    u32::try_from(nodes.len()).unwrap_or(u32::MAX)
 }
 
 /// Breadth-first search whose marks are reused from one start to the next.

@@ -65,22 +65,67 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Groups of next hops under construction. None comes twice: each is of other arcs, or of another host.
-#[derive(Debug, Default)]
-pub(super) struct Groups(HopGroups);
+/// The places of the bits that are set, rising.
+pub(super) fn places(mask: u64) -> impl Iterator<Item = u32> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let place = rest.trailing_zeros();
+        let some = rest != 0;
+        rest &= rest.wrapping_sub(1);
+        some.then_some(place)
+    })
+}
 
-impl Groups {
+/// A group under construction.
+#[derive(Clone, Copy, Debug)]
+enum Draft {
+    /// Those next hops of the switch whose places' bits are set.
+    Places(u64),
+    /// Those that are listed, from one number to another.
+    Listed(u32, u32),
+}
+
+/// Groups of next hops under construction. None comes twice: each is of other arcs, or of another host.
+#[derive(Debug)]
+pub(super) struct Groups<'a> {
+    /// Next hops of the switch.
+    own: &'a [NextHop],
+    drafts: Vec<Draft>,
+    listed: Vec<NextHop>,
+}
+
+impl<'a> Groups<'a> {
+    /// No group yet, of a switch with these next hops.
+    pub(super) const fn new(own: &'a [NextHop]) -> Self {
+        Self {
+            own,
+            drafts: Vec::new(),
+            listed: Vec::new(),
+        }
+    }
+
     /// The number of one more group; an empty one discards.
     pub(super) fn add(&mut self, hops: impl IntoIterator<Item = NextHop>) -> ForwardAction {
-        let Self(groups) = self;
-        let before = groups.hops.len();
-        groups.hops.extend(hops);
-        if groups.hops.len() == before {
-            return ForwardAction::Discard;
+        let start = number(self.listed.len());
+        self.listed.extend(hops);
+        let end = number(self.listed.len());
+        match start == end {
+            true => ForwardAction::Discard,
+            false => self.draft(Draft::Listed(start, end)),
         }
-        let at = number(groups.len());
-        groups.ends.push(number(groups.hops.len()));
-        ForwardAction::Group(at)
+    }
+
+    /// The same of the switch's next hops whose places' bits are set.
+    pub(super) fn add_places(&mut self, mask: u64) -> ForwardAction {
+        match mask {
+            0 => ForwardAction::Discard,
+            mask => self.draft(Draft::Places(mask)),
+        }
+    }
+
+    fn draft(&mut self, draft: Draft) -> ForwardAction {
+        self.drafts.push(draft);
+        ForwardAction::Group(number(self.drafts.len() - 1))
     }
 
     /// The groups that entries use, numbered anew in the order of first use.
@@ -89,17 +134,25 @@ impl Groups {
         mut ipv4: Vec<(Ipv4Prefix, ForwardAction)>,
         mut ipv6: Vec<(Ipv6Prefix, ForwardAction)>,
     ) -> SwitchForwarding {
-        let mut numbering = Numbering::new(&self.0);
+        let mut numbering = Numbering {
+            numbers: vec![UNUSED; self.drafts.len()],
+            groups: HopGroups {
+                hops: Vec::with_capacity(self.drafts.len()),
+                ends: Vec::with_capacity(self.drafts.len()),
+            },
+            old: self,
+        };
         numbering.number(&mut ipv4);
         numbering.number(&mut ipv6);
-        let groups = numbering.groups;
+        let mut groups = numbering.groups;
+        groups.hops.shrink_to_fit();
         SwitchForwarding { groups, ipv4, ipv6 }
     }
 }
 
 /// Groups that are numbered anew.
 struct Numbering<'a> {
-    old: &'a HopGroups,
+    old: Groups<'a>,
     /// By old number: the new one, or [`UNUSED`].
     numbers: Vec<u32>,
     groups: HopGroups,
@@ -108,18 +161,7 @@ struct Numbering<'a> {
 /// A group that no entry uses yet.
 const UNUSED: u32 = u32::MAX;
 
-impl<'a> Numbering<'a> {
-    fn new(old: &'a HopGroups) -> Self {
-        Self {
-            old,
-            numbers: vec![UNUSED; old.len()],
-            groups: HopGroups {
-                hops: Vec::with_capacity(old.hops.len()),
-                ends: Vec::with_capacity(old.len()),
-            },
-        }
-    }
-
+impl Numbering<'_> {
     /// Has entries name the groups by their new numbers.
     fn number<P>(&mut self, entries: &mut [(P, ForwardAction)]) {
         for (_, action) in entries {
@@ -133,10 +175,23 @@ impl<'a> Numbering<'a> {
     }
 
     fn add(&mut self, group: u32) {
+        let Groups {
+            own,
+            drafts,
+            listed,
+        } = &self.old;
         let groups = &mut self.groups;
         self.numbers[group as usize] = number(groups.ends.len());
-        let hops = self.old.get(group).unwrap_or_default();
-        groups.hops.extend_from_slice(hops);
+        match drafts[group as usize] {
+            Draft::Places(mask) => {
+                let hops = places(mask).map(|place| own[place as usize]);
+                groups.hops.extend(hops);
+            }
+            Draft::Listed(start, end) => {
+                let hops = &listed[start as usize..end as usize];
+                groups.hops.extend_from_slice(hops);
+            }
+        }
         groups.ends.push(number(groups.hops.len()));
     }
 }
@@ -167,9 +222,12 @@ mod tests {
 
     #[test]
     fn groups_that_no_entry_uses_go() {
-        let mut groups = Groups::default();
+        let own = [hop(4), hop(3)];
+        let mut groups = Groups::new(&own);
         assert_eq!(groups.add([]), ForwardAction::Discard);
-        let [_, b, c] = [1, 2, 3].map(|port| groups.add([hop(port)]));
+        assert_eq!(groups.add_places(0), ForwardAction::Discard);
+        let [_, b] = [1, 2].map(|port| groups.add([hop(port)]));
+        let c = groups.add_places(0b10);
         let all4 = Ipv4Prefix::new(std::net::Ipv4Addr::UNSPECIFIED, 0);
         let all6 = Ipv6Prefix::new(std::net::Ipv6Addr::UNSPECIFIED, 0);
         let v4 = [c, b, c].map(|action| (all4, action));

@@ -10,6 +10,7 @@ use super::super::policy::RoutePolicy;
 use super::super::set::RouteSet;
 use super::super::virtual_layers::bounces;
 use super::costs::{Cost, Kind, Metric, Step};
+use super::groups::places;
 use super::lpm::{AddressPlan, Class};
 use super::{ForwardAction, Groups, NextHop, SwitchForwarding};
 use crate::{Arc, ArcId, Distances, Fabric, HostId, NodeId, SwitchId, Topology};
@@ -244,12 +245,12 @@ impl NextSets {
         switch: SwitchId,
     ) -> SwitchForwarding {
         let fabric = self.fabric();
-        let mut groups = Groups::default();
         let out = fabric.out_range(switch);
         let hops: Vec<NextHop> = out
             .clone()
             .map(|arc| self.hop(topology, ArcId::new(arc)))
             .collect();
+        let mut groups = Groups::new(&hops);
         // Whether all members of a group lead up, by group number.
         let mut climbs: Vec<bool> = Vec::new();
         let actions = match self.masks(switch) {
@@ -262,7 +263,7 @@ impl NextSets {
                     if mask != 0 {
                         climbs.push(mask & !up == 0);
                     }
-                    groups.add(places(mask).map(|place| hops[place as usize]))
+                    groups.add_places(mask)
                 })
             }
             None => {
@@ -418,22 +419,11 @@ fn hops_only(set: &RouteSet, kind: Kind, classes: &[Class]) -> Option<Distances>
     Some(Distances::new(set.fabric(), &targets))
 }
 
-/// The places of the bits that are set, rising.
-fn places(mask: u64) -> impl Iterator<Item = u32> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let place = rest.trailing_zeros();
-        let some = rest != 0;
-        rest &= rest.wrapping_sub(1);
-        some.then_some(place)
-    })
-}
-
 /// What a switch does with the packets to its own hosts.
 fn local_hosts(
     topology: &Topology,
     switch: SwitchId,
-    groups: &mut Groups,
+    groups: &mut Groups<'_>,
 ) -> BTreeMap<HostId, ForwardAction> {
     let mut hops: BTreeMap<HostId, Vec<NextHop>> = BTreeMap::new();
     for (port, peer) in topology.peers(switch) {
