@@ -635,7 +635,7 @@ impl LpmIndex {
         let prefix = self.prefix(layout, dense, len);
         let tree = &mut self.roots[root as usize];
         let new = self.forest.insert(tree.node, prefix, slot);
-        tree.entries += usize::from(new) as u32;
+        tree.entries += u32::from(new);
         new
     }
 
