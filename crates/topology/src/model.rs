@@ -355,7 +355,7 @@ impl Topology {
         let lonely = self.host_ids().find(|id| self.uplinks(*id).is_empty());
         let name = |id: HostId| self.host(id).name.clone();
         match (lonely, shared) {
-            (Some(id), Some((_, second, _))) if id <= second => {
+            (Some(id), _) if shared.is_none_or(|(_, second, _)| id <= second) => {
                 Err(TopologyError::HostWithoutLink(name(id)))
             }
             (_, Some((first, second, address))) => Err(TopologyError::DuplicateAddress {
@@ -363,8 +363,7 @@ impl Topology {
                 second: name(second),
                 address,
             }),
-            (Some(id), None) => Err(TopologyError::HostWithoutLink(name(id))),
-            (None, None) => Ok(()),
+            _ => Ok(()),
         }
     }
 

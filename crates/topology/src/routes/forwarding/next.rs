@@ -255,10 +255,7 @@ impl NextSets {
         let mut climbs: Vec<bool> = Vec::new();
         let actions = match self.masks(switch) {
             Some(masks) => {
-                let up = out.clone().map(|arc| fabric.is_up(ArcId::new(arc)));
-                let up = (0..)
-                    .zip(up)
-                    .fold(0, |all, (n, up)| all | u64::from(up) << n);
+                let up = self.arcs_that(switch, |arc| fabric.is_up(arc));
                 self.by_mask(switch, &masks, |mask| {
                     if mask != 0 {
                         climbs.push(mask & !up == 0);
@@ -332,6 +329,13 @@ impl NextSets {
         Some(masks)
     }
 
+    /// The arcs that leave a switch and are such: bit `n` for the `n`-th, of [`MASK_ARCS`] at most.
+    fn arcs_that(&self, switch: SwitchId, such: impl Fn(ArcId) -> bool) -> u64 {
+        let arcs = (0..).zip(self.fabric().out(switch));
+        let some = arcs.filter(|(_, arc)| such(*arc));
+        some.fold(0, |all, (number, _)| all | 1u64 << number)
+    }
+
     /// What a switch does with each class whose planned arcs are in a mask; `made` is asked once for the same arcs.
     fn by_mask(
         &self,
@@ -340,9 +344,7 @@ impl NextSets {
         mut made: impl FnMut(u64) -> ForwardAction,
     ) -> Vec<ForwardAction> {
         let out = self.fabric().out_range(switch);
-        let up = (0..).zip(out.clone());
-        let up = up.filter(|(_, arc)| self.alive[ArcId::new(*arc).index()]);
-        let up = up.fold(0u64, |all, (number, _)| all | 1u64 << number);
+        let up = self.arcs_that(switch, |arc| self.alive[arc.index()]);
         let mut known = HashMap::with_capacity_and_hasher(masks.len(), FixedState::default());
         let mut arcs = Vec::with_capacity(out.len());
         let mut actions = Vec::with_capacity(masks.len());
