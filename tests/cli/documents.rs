@@ -21,6 +21,8 @@ const FOREIGN: &[&str] = &[
     "bfshell",
     "docker",
 ];
+/// How a document runs the program from a checkout.
+const BUILT: &[&str] = &["cargo run --profile quick --", "cargo run --release --"];
 /// What is not run, and why.
 const LEFT_OUT: &[(&str, &str)] = &[("cargo xtask test", "it runs this test")];
 
@@ -52,7 +54,9 @@ fn as_run(block: &str) -> String {
         if let Some((command, why)) = LEFT_OUT.iter().find(|(c, _)| line.starts_with(c)) {
             return format!("# {command}: {why}\n");
         }
-        let line = line.replace("cargo run --release --", "switchwright");
+        let line = BUILT.iter().fold(line.to_owned(), |line, built| {
+            line.replace(built, "switchwright")
+        });
         match line.contains("--watch") {
             true => format!("timeout --preserve-status -s INT 5 {line}\n"),
             false => format!("{line}\n"),
@@ -173,9 +177,42 @@ fn every_block_of_commands_runs_as_written() {
         .for_each(|(name, script)| play(name, script));
 }
 
+/// A text without what differs from run to run: seconds.
+fn timeless(text: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut next = words.iter().skip(1);
+        let word = |word: &&str| match next.next() {
+            Some(&("s" | "s.")) if word.parse::<f64>().is_ok() => "...".to_owned(),
+            _ => (*word).to_owned(),
+        };
+        words.iter().map(word).collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn the_tour_is_as_readme_shows_it() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let command = BUILT.iter().find_map(|built| {
+        let start = format!("```text\n$ {built} demo\n");
+        Some(readme.split_once(&start)?.1.split_once("```")?.0)
+    });
+    let shown = command.expect("README shows what the tour prints");
+    let folder = TempDir::new().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_switchwright"))
+        .arg("demo")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(timeless(shown), timeless(&said));
+}
+
 #[test]
 fn blocks_are_found_and_changed_as_little_as_can_be() {
-    let text = "a\n```sh\ncargo run --release -- demo   # x\ncargo xtask test\n```\n```json\n{}\n```\n```sh\np4c -o x\n```\n";
+    let text = "a\n```sh\ncargo run --profile quick -- demo   # x\ncargo xtask test\n```\n```json\n{}\n```\n```sh\np4c -o x\n```\n";
     let found = blocks(text);
     assert_eq!(found.len(), 2);
     assert_eq!(
