@@ -1,4 +1,4 @@
-//! Every block of commands in README and docs runs as it is written, in order.
+//! Every block of commands in README and docs runs as it is written, in order, and the tour prints what README shows of it.
 //!
 //! Each document has a folder of its own, with the Clos that README makes (`clos.json`, `plan.json`, `build`), a network
 //! namespace with two pairs of interfaces (`veth0` to `veth3`) where that may be made, and `switchwright` on its PATH. Blocks
@@ -21,8 +21,8 @@ const FOREIGN: &[&str] = &[
     "bfshell",
     "docker",
 ];
-/// How a document runs the program from a checkout.
-const BUILT: &[&str] = &["cargo run --profile quick --", "cargo run --release --"];
+/// How README runs the program from a checkout.
+const BUILT: &str = "cargo run --profile quick --";
 /// What is not run, and why.
 const LEFT_OUT: &[(&str, &str)] = &[("cargo xtask test", "it runs this test")];
 
@@ -54,9 +54,7 @@ fn as_run(block: &str) -> String {
         if let Some((command, why)) = LEFT_OUT.iter().find(|(c, _)| line.starts_with(c)) {
             return format!("# {command}: {why}\n");
         }
-        let line = BUILT.iter().fold(line.to_owned(), |line, built| {
-            line.replace(built, "switchwright")
-        });
+        let line = line.replace(BUILT, "switchwright");
         match line.contains("--watch") {
             true => format!("timeout --preserve-status -s INT 5 {line}\n"),
             false => format!("{line}\n"),
@@ -194,11 +192,9 @@ fn timeless(text: &str) -> Vec<String> {
 #[test]
 fn the_tour_is_as_readme_shows_it() {
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let command = BUILT.iter().find_map(|built| {
-        let start = format!("```text\n$ {built} demo\n");
-        Some(readme.split_once(&start)?.1.split_once("```")?.0)
-    });
-    let shown = command.expect("README shows what the tour prints");
+    let start = format!("```text\n$ {BUILT} demo\n");
+    let shown = readme.split_once(&start).expect("README shows the tour").1;
+    let shown = shown.split_once("```").expect("what is shown ends").0;
     let folder = TempDir::new().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_switchwright"))
         .arg("demo")
