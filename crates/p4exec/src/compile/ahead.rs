@@ -7,13 +7,12 @@
 use std::sync::Arc;
 
 use p4ir::{Entity as _, TableId};
-use quantities::{Nanos, PortId};
+use quantities::Nanos;
 
-use super::jit::KEY_WORDS;
+use super::jit::{Arrival, KEY_WORDS};
 use super::runtime::Foreseen;
-use super::{Machine, prefetch_header};
+use super::{Machine, prefetch_headers};
 use crate::exec::Batch;
-use crate::path::Pass;
 use crate::state::ControlState;
 use crate::tables::table::Together;
 use crate::tables::{TOGETHER, Table};
@@ -99,7 +98,7 @@ impl Machine<'_> {
         &mut self,
         info: &Arc<V1ModelInfo>,
         now: Nanos,
-        packets: &[(PortId, &[u8])],
+        packets: &[Arrival<'_>],
         ahead: &mut LookAhead,
         out: &mut Batch,
     ) {
@@ -107,32 +106,27 @@ impl Machine<'_> {
         let (mut these, mut next) = (first, second);
         let mut chunks = packets.chunks(TOGETHER);
         self.look_at(now, chunks.clone().next().unwrap_or_default(), these);
-        let mut arrival = 0;
+        let mut first = 0;
         while let Some(chunk) = chunks.next() {
             let foreseen = these.end(&self.session.runtime.state.control);
             let later = chunks.clone().next().unwrap_or_default();
             self.look_at(now, later, next);
-            for (packet, foreseen) in chunk.iter().zip(foreseen) {
-                prefetch_header(packets.get(arrival + 2 * TOGETHER));
-                self.session.runtime.foreseen = foreseen;
-                self.forward(info, now, *packet, arrival as u32, out);
-                arrival += 1;
-            }
+            prefetch_headers(packets, first + 2 * TOGETHER);
+            self.session.runtime.foreseen = foreseen;
+            self.forward_some(info, now, chunk, first, out);
+            first += chunk.len();
             std::mem::swap(&mut these, &mut next);
         }
-        self.session.runtime.foreseen = Foreseen::default();
+        self.session.runtime.foreseen = [Foreseen::default(); TOGETHER];
     }
 
     /// Runs packets as far as their first look-ups, and takes the first two steps of those.
-    fn look_at(&mut self, now: Nanos, packets: &[(PortId, &[u8])], look_ups: &mut FirstLookUps) {
+    fn look_at(&mut self, now: Nanos, packets: &[Arrival<'_>], look_ups: &mut FirstLookUps) {
         (look_ups.table, look_ups.count) = (None, 0);
-        for (packet, (port, bytes)) in packets.iter().enumerate() {
-            let pass = Pass::received(now, bytes);
+        for (packet, arrival) in packets.iter().enumerate() {
             let place = look_ups.count;
-            let Some(at) = self
-                .session
-                .look_ahead(pass, *port, &mut look_ups.keys[place])
-            else {
+            let key = &mut look_ups.keys[place];
+            let Some(at) = self.session.look_ahead(now, arrival, key) else {
                 continue;
             };
             if *look_ups.table.get_or_insert(at) != at {

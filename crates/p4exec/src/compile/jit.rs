@@ -16,13 +16,14 @@ use std::sync::Mutex;
 
 use cranelift_jit::JITModule;
 use p4ir::LeafKind;
-use quantities::{Bytes, PortId};
+use quantities::{Bytes, Nanos, PortId};
 use serde::{Deserialize, Serialize};
 
 use super::frame::Slot;
 use super::image::Addresses;
 use super::runtime::{Runtime, WideOp};
 use super::site::{Site, first_case};
+use crate::exec::{Batch, Departure};
 use crate::externs::counter::CounterCell;
 use crate::externs::hash::HashAlgorithm;
 use crate::forward::Way;
@@ -67,8 +68,6 @@ pub(super) struct Ctx {
     length: u64,
     /// The time in microseconds.
     now_us: u64,
-    /// The port that the packet came by.
-    in_port: u64,
     /// Which ports are up, as many words as the field for it has.
     port_status: *const u64,
     /// Whether the packet asked for a clone or the like.
@@ -76,28 +75,97 @@ pub(super) struct Ctx {
     /// Where the packet goes when ingress sends it on, and its replica number.
     port: u64,
     rid: u64,
-    /// What the program says of a packet that is sent.
-    said: Said,
+    /// Of the function of all blocks: the next packet, and the place behind the last one.
+    next: *const Arrival<'static>,
+    stop: *const Arrival<'static>,
+    /// The number of the packet under way in its batch.
+    arrival: u64,
+    /// Where the bytes of all packets are that are sent, and where those of the next one begin.
+    all_bytes: *mut u8,
+    start: *mut u8,
+    /// Where the next departure goes.
+    sent: *mut Departure,
     /// Where the key of a look-up goes that is found ahead, room for [`KEY_WORDS`].
     key: *mut u64,
     /// A [`Runtime`].
     runtime: *mut Runtime<'static>,
 }
 
-/// What a program says of a packet that is sent, besides its bytes and where it goes; zero where it has no field for that.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub(super) struct Said {
-    /// The egress queue, its lowest bits.
-    pub(super) queue: u8,
-    /// The priority that this switch accounts; one that is too large is the largest.
-    pub(super) ing_prio: u8,
-    /// The priority with which the packet leaves; the same.
-    pub(super) eg_prio: u8,
+/// A packet of a batch, and the port that it came by.
+pub(super) type Arrival<'p> = (PortId, &'p [u8]);
+
+/// The layout of [`Arrival`].
+pub(super) mod arrival {
+    use super::{Arrival, PortId, offset_of, slice};
+
+    pub(in crate::compile) const SIZE: usize = size_of::<Arrival<'_>>();
+    pub(in crate::compile) const PORT: usize = offset_of!(Arrival<'_>, 0);
+    pub(in crate::compile) const AT: usize = offset_of!(Arrival<'_>, 1) + PARTS.0;
+    pub(in crate::compile) const LENGTH: usize = offset_of!(Arrival<'_>, 1) + PARTS.1;
+
+    /// Where a slice has its address and its length.
+    const PARTS: (usize, usize) = {
+        let place = std::ptr::without_provenance::<u8>(align_of::<u64>());
+        // SAFETY: an empty slice may be anywhere but at 0; it is two words long, as is the array.
+        let words =
+            unsafe { std::mem::transmute::<&[u8], [usize; 2]>(slice::from_raw_parts(place, 0)) };
+        match words[0] {
+            0 => (size_of::<usize>(), 0),
+            _ => (0, size_of::<usize>()),
+        }
+    };
+
+    const _: () = assert!(size_of::<PortId>() == size_of::<u16>());
 }
 
-/// A priority as [`Said`] has it.
+/// A priority that is too large is said to be this one.
 pub(super) const LARGEST_PRIORITY: u64 = u8::MAX as u64;
+
+/// The layout of [`Departure`].
+pub(super) mod departure {
+    use std::mem::{MaybeUninit, transmute};
+
+    use super::{Departure, offset_of};
+    use crate::exec::OutputMetadata;
+    use quantities::{PortId, Priority};
+
+    pub(in crate::compile) const SIZE: usize = size_of::<Departure>();
+    pub(in crate::compile) const ARRIVAL: usize = offset_of!(Departure, arrival);
+    pub(in crate::compile) const PORT: usize = offset_of!(Departure, port);
+    pub(in crate::compile) const START: usize = offset_of!(Departure, range.start);
+    pub(in crate::compile) const END: usize = offset_of!(Departure, range.end);
+    pub(in crate::compile) const QUEUE: usize = METADATA + offset_of!(OutputMetadata, queue);
+    pub(in crate::compile) const ING_PRIO: usize = METADATA + offset_of!(OutputMetadata, ing_prio);
+    pub(in crate::compile) const EG_PRIO: usize = METADATA + offset_of!(OutputMetadata, eg_prio);
+    pub(in crate::compile) const INSTANCE_TYPE: usize =
+        METADATA + offset_of!(OutputMetadata, instance_type);
+    pub(in crate::compile) const RID: usize = METADATA + offset_of!(OutputMetadata, rid);
+    const METADATA: usize = offset_of!(Departure, metadata);
+
+    /// A priority that there is, as 16 bits, when it is 0.
+    pub(in crate::compile) const SOME: u16 = u16::from_ne_bytes(some(0));
+    /// Where its value stands in them.
+    pub(in crate::compile) const VALUE: u32 =
+        (SOME ^ u16::from_ne_bytes(some(u8::MAX))).trailing_zeros();
+    /// No priority.
+    pub(in crate::compile) const NONE: u16 = {
+        // SAFETY: both are two bytes, and the second one may hold anything.
+        let none = unsafe { transmute::<Option<Priority>, [MaybeUninit<u8>; 2]>(None) };
+        let mut bytes = [0; 2];
+        let which = (some(0)[0] == some(u8::MAX)[0]) as usize ^ 1;
+        // SAFETY: the byte that is not the value's says whether there is one.
+        bytes[which] = unsafe { none[which].assume_init() };
+        u16::from_ne_bytes(bytes)
+    };
+
+    const fn some(priority: u8) -> [u8; 2] {
+        // SAFETY: both are two bytes: a priority's own, and the one that says that it is there.
+        unsafe { transmute::<Option<Priority>, [u8; 2]>(Some(Priority::new(priority))) }
+    }
+
+    const _: () = assert!(size_of::<PortId>() == size_of::<u16>());
+    const _: () = assert!(SOME != NONE && VALUE.is_multiple_of(8));
+}
 
 /// Where the cells of a counter are, and how many.
 #[derive(Clone, Copy, Debug)]
@@ -152,25 +220,26 @@ pub(super) mod field {
     pub(in crate::compile) const COUNTERS: i32 = offset_of!(Ctx, counters) as i32;
     pub(in crate::compile) const LENGTH: i32 = offset_of!(Ctx, length) as i32;
     pub(in crate::compile) const NOW_US: i32 = offset_of!(Ctx, now_us) as i32;
-    pub(in crate::compile) const IN_PORT: i32 = offset_of!(Ctx, in_port) as i32;
     pub(in crate::compile) const PORT_STATUS: i32 = offset_of!(Ctx, port_status) as i32;
     pub(in crate::compile) const REQUESTED: i32 = offset_of!(Ctx, requested) as i32;
     pub(in crate::compile) const PORT: i32 = offset_of!(Ctx, port) as i32;
     pub(in crate::compile) const RID: i32 = offset_of!(Ctx, rid) as i32;
-    pub(in crate::compile) const QUEUE: i32 = offset_of!(Ctx, said.queue) as i32;
-    pub(in crate::compile) const ING_PRIO: i32 = offset_of!(Ctx, said.ing_prio) as i32;
-    pub(in crate::compile) const EG_PRIO: i32 = offset_of!(Ctx, said.eg_prio) as i32;
+    pub(in crate::compile) const NEXT: i32 = offset_of!(Ctx, next) as i32;
+    pub(in crate::compile) const STOP: i32 = offset_of!(Ctx, stop) as i32;
+    pub(in crate::compile) const ARRIVAL: i32 = offset_of!(Ctx, arrival) as i32;
+    pub(in crate::compile) const ALL_BYTES: i32 = offset_of!(Ctx, all_bytes) as i32;
+    pub(in crate::compile) const START: i32 = offset_of!(Ctx, start) as i32;
+    pub(in crate::compile) const SENT: i32 = offset_of!(Ctx, sent) as i32;
     pub(in crate::compile) const KEY: i32 = offset_of!(Ctx, key) as i32;
 
-    /// Those that stay as they are while code runs.
-    pub(in crate::compile) const CONSTANT: [i32; 8] = [
+    /// Those that stay as they are while code runs; what they are of a packet, the function of all blocks does not read here.
+    pub(in crate::compile) const CONSTANT: [i32; 7] = [
         PACKET,
         PACKET_LEN,
         IMAGES,
         COUNTERS,
         LENGTH,
         NOW_US,
-        IN_PORT,
         PORT_STATUS,
     ];
 }
@@ -190,14 +259,16 @@ pub(super) const ABI: &[u32] = &[
     field::COUNTERS as u32,
     field::LENGTH as u32,
     field::NOW_US as u32,
-    field::IN_PORT as u32,
     field::PORT_STATUS as u32,
     field::REQUESTED as u32,
     field::PORT as u32,
     field::RID as u32,
-    field::QUEUE as u32,
-    field::ING_PRIO as u32,
-    field::EG_PRIO as u32,
+    field::NEXT as u32,
+    field::STOP as u32,
+    field::ARRIVAL as u32,
+    field::ALL_BYTES as u32,
+    field::START as u32,
+    field::SENT as u32,
     field::KEY as u32,
     KEY_WORDS as u32,
     FIRST_TABLE as u32,
@@ -207,6 +278,23 @@ pub(super) const ABI: &[u32] = &[
     cells::CELL as u32,
     cells::PACKETS as u32,
     cells::BYTES as u32,
+    arrival::SIZE as u32,
+    arrival::PORT as u32,
+    arrival::AT as u32,
+    arrival::LENGTH as u32,
+    departure::SIZE as u32,
+    departure::ARRIVAL as u32,
+    departure::PORT as u32,
+    departure::START as u32,
+    departure::END as u32,
+    departure::QUEUE as u32,
+    departure::ING_PRIO as u32,
+    departure::EG_PRIO as u32,
+    departure::INSTANCE_TYPE as u32,
+    departure::RID as u32,
+    departure::SOME as u32,
+    departure::VALUE,
+    departure::NONE as u32,
     Helper::COUNT,
 ];
 
@@ -302,6 +390,18 @@ pub(super) struct Session<'a> {
     pub(super) runtime: Runtime<'a>,
 }
 
+/// A packet that left the short way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left {
+    /// Its number in the batch.
+    pub(super) packet: usize,
+    pub(super) way: Way,
+    /// Bits of it that the parser took; set where it asked for something.
+    pub(super) parsed: usize,
+    /// The port and replica number with which it left ingress; set where it left egress.
+    pub(super) forwarded: (PortId, u16),
+}
+
 /// How a block ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
@@ -331,12 +431,16 @@ impl<'a> Session<'a> {
             counters: counters.as_ptr(),
             length: 0,
             now_us: 0,
-            in_port: 0,
             port_status: port_status.as_ptr(),
             requested: 0,
             port: 0,
             rid: 0,
-            said: Said::default(),
+            next: std::ptr::null(),
+            stop: std::ptr::null(),
+            arrival: 0,
+            all_bytes: std::ptr::null_mut(),
+            start: std::ptr::null_mut(),
+            sent: std::ptr::null_mut(),
             key: std::ptr::null_mut(),
             runtime: std::ptr::null_mut(),
         };
@@ -369,35 +473,43 @@ impl<'a> Session<'a> {
         ended
     }
 
-    /// Runs all blocks of a program that has a function for that, and appends the packet to `out`
-    /// if it is sent: headers of at most `room` bytes, then the payload. Where it goes is in
-    /// [`Session::forwarded`], and how much the parser took is returned.
-    // A call for each packet of a batch costs a tenth of its time.
-    #[inline(always)]
+    /// Runs all blocks of a program that has a function for that on packets of a batch, the first of which has this number,
+    /// until one leaves the short way; which that is, and how. Those before it were sent: headers of at most `room` bytes, then the payload.
     pub(super) fn run_whole(
         &mut self,
-        pass: Pass<'_>,
-        port: PortId,
-        out: &mut Vec<u8>,
+        now: Nanos,
+        packets: &[Arrival<'_>],
+        first: usize,
+        out: &mut Batch,
         room: usize,
-    ) -> (Way, usize) {
-        let Some(whole) = self.code.whole else {
-            return (Way::Aborted, 0);
-        };
-        out.reserve(room + 8 + pass.bytes.len());
-        self.ctx.in_port = u64::from(port.get());
-        let start = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
-        let (ended, end) = self.run_block(whole, pass, start);
-        if ended.code != Way::Sent as u64 {
-            return (way_of_code(ended.code), ended.parsed);
-        }
-        // SAFETY: as in `run_deparser`.
+    ) -> Option<Left> {
+        let whole = self.code.whole?;
+        let payloads: usize = packets.iter().map(|(_, packet)| packet.len()).sum();
+        // Words are written whole, so up to seven bytes behind the last one are scratch.
+        out.bytes.reserve(packets.len() * room + payloads + 8);
+        out.sent.reserve(packets.len());
+        let (written, sent) = (out.bytes.len(), out.sent.len());
+        self.ctx.all_bytes = out.bytes.as_mut_ptr();
+        self.ctx.start = out.bytes.spare_capacity_mut().as_mut_ptr().cast();
+        self.ctx.sent = out.sent.spare_capacity_mut().as_mut_ptr().cast();
+        let (from, departure) = (self.ctx.start, self.ctx.sent);
+        // The function counts on before it looks at a packet.
+        self.ctx.arrival = (first as u64).wrapping_sub(1);
+        let code = self.run_arrivals(whole, now, packets);
+        // SAFETY: the pointers lie in the spare capacities; compiled code wrote all bytes and departures before them, of which
+        // there are at most as many as packets, of at most `room` bytes and what the packets have.
         unsafe {
-            let written = usize::try_from(end.offset_from(start)).unwrap_or(0);
-            out.set_len(out.len() + written);
+            let bytes = usize::try_from(self.ctx.start.offset_from(from)).unwrap_or(0);
+            out.bytes.set_len(written + bytes);
+            let departures = usize::try_from(self.ctx.sent.offset_from(departure)).unwrap_or(0);
+            out.sent.set_len(sent + departures);
         }
-        out.extend_from_slice(pass.bytes.get(ended.parsed / 8..).unwrap_or_default());
-        (Way::Sent, ended.parsed)
+        (code != Way::Sent as u64).then(|| Left {
+            packet: self.ctx.arrival as usize,
+            way: way_of_code(code),
+            parsed: self.ctx.cursor as usize,
+            forwarded: (PortId::new(self.ctx.port as u16), self.ctx.rid as u16),
+        })
     }
 
     /// Runs a packet as far as the first table that compiled code does not look up by itself, if it comes to one and nothing
@@ -405,36 +517,38 @@ impl<'a> Session<'a> {
     #[inline]
     pub(super) fn look_ahead(
         &mut self,
-        pass: Pass<'_>,
-        port: PortId,
+        now: Nanos,
+        packet: &Arrival<'_>,
         key: &mut [u64; KEY_WORDS],
     ) -> Option<usize> {
         let ahead = self.code.ahead?;
-        self.ctx.in_port = u64::from(port.get());
         self.ctx.key = key.as_mut_ptr();
-        let (ended, _) = self.run_block(ahead, pass, std::ptr::null_mut());
+        let code = self.run_arrivals(ahead, now, slice::from_ref(packet));
         self.ctx.key = std::ptr::null_mut();
-        ended.code.checked_sub(FIRST_TABLE).map(|at| at as usize)
+        code.checked_sub(FIRST_TABLE).map(|at| at as usize)
     }
 
-    /// The port and replica number with which the last packet left ingress.
-    pub(super) const fn forwarded(&self) -> (PortId, u16) {
-        (PortId::new(self.ctx.port as u16), self.ctx.rid as u16)
-    }
-
-    /// What the program said of the last packet that the function of all blocks sent.
-    pub(super) const fn said(&self) -> Said {
-        self.ctx.said
+    /// Calls a function that takes packets of a batch.
+    #[inline]
+    fn run_arrivals(&mut self, function: Block, now: Nanos, packets: &[Arrival<'_>]) -> u64 {
+        let ends = packets.as_ptr_range();
+        // What is not set here, the function sets before it reads it.
+        (self.ctx.next, self.ctx.stop) = (ends.start.cast(), ends.end.cast());
+        self.runtime.now = now;
+        self.ctx.now_us = now.get() / 1000;
+        self.ctx.runtime = (&raw mut self.runtime).cast();
+        let frame = self.runtime.frame.as_mut_ptr();
+        let ctx = &raw mut self.ctx;
+        // SAFETY: see the module documentation; the frame has the length the code was made for.
+        unsafe { function(ctx, frame) }
     }
 
     fn run_writing(&mut self, kind: BlockKind, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {
         self.run_block(self.code.blocks[kind as usize], pass, out)
     }
 
-    #[inline(always)]
     fn run_block(&mut self, block: Block, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {
         self.runtime.now = pass.now;
-        self.runtime.length = Bytes::new(pass.length as u64);
         self.runtime.scratch.start_block();
         let frame = self.runtime.frame.as_mut_ptr();
         // What is not set here is set before it is read.
@@ -526,7 +640,8 @@ helpers! {
         let runtime = Ctx::runtime(ctx);
         let key = slice::from_raw_parts(key, key_len as usize);
         let selector = slice::from_raw_parts(selector, selector_len as usize);
-        let applied = runtime.apply(table as usize, key, selector);
+        runtime.length = Bytes::new((*ctx).length);
+        let applied = runtime.apply(table as usize, key, selector, (*ctx).arrival as usize);
         (*ctx).hit = u64::from(applied.hit);
         match applied.action {
             Some((position, args)) => {
@@ -561,6 +676,7 @@ helpers! {
             Some(Site::Extern { call, args: slots, arg_words, out_words }) => {
                 let args = slice::from_raw_parts(args, *arg_words);
                 let out = slice::from_raw_parts_mut(out, *out_words);
+                runtime.length = Bytes::new((*ctx).length);
                 let answer = runtime.call(call, slots, args, out, Ctx::packet(ctx));
                 (*ctx).requested = u64::from(runtime.scratch.requested);
                 answer
@@ -631,6 +747,11 @@ helpers! {
     /// Zeroes words of the frame: from, number.
     ZeroWords = zero_words(frame: *mut u64, at: u64, count: u64) {
         std::ptr::write_bytes(frame.add(at as usize), 0, count as usize);
+        0
+    }
+    /// Copies bytes: to, from, number.
+    CopyBytes = copy_bytes(to: *mut u8, from: *const u8, count: u64) {
+        std::ptr::copy_nonoverlapping(from, to, count as usize);
         0
     }
     /// Notes that the packet ran a loop too often.

@@ -46,7 +46,7 @@ mod runtime;
 mod site;
 
 use crate::prefetch;
-use crate::tables::CACHE_LINE;
+use crate::tables::{CACHE_LINE, TOGETHER};
 pub use codegen::{Cut, Listing};
 pub use jit::prefetch_behind;
 pub use object::Object;
@@ -74,13 +74,13 @@ use crate::value::Bits;
 use ahead::LookAhead;
 use frame::{FrameLayout, words_of};
 use image::Images;
-use jit::{BlockKind, Cells, Code, LARGEST_PRIORITY, Said, Session};
+use jit::{Arrival, BlockKind, Cells, Code, LARGEST_PRIORITY, Left, Session};
 use memo::Memo;
 use runtime::{Foreseen, Runtime, Scratch, append_payload};
 use site::Site;
 
-/// How far ahead packets are fetched to the cache: what takes longer than memory does.
-const AHEAD: usize = 8;
+/// How many packets are fetched to the cache while others are processed: what takes longer than memory does.
+const AHEAD: usize = TOGETHER;
 
 /// A program for v1model or Tofino as machine code. See the module documentation.
 pub struct Compiled {
@@ -135,19 +135,6 @@ impl Fields {
             standard: info.standard.map(cell),
             ing_prio: cell(info.ing_prio),
             eg_prio: cell(info.eg_prio),
-        }
-    }
-
-    /// What is told of a packet besides its bytes.
-    #[inline]
-    fn metadata(&self, said: Said, rid: u16) -> OutputMetadata {
-        let class = |cell: Cell, said: u8| cell.map(|_| Priority::new(said));
-        OutputMetadata {
-            queue: said.queue,
-            ing_prio: class(self.ing_prio, said.ing_prio),
-            eg_prio: class(self.eg_prio, said.eg_prio),
-            instance_type: instance_type::NORMAL as u32,
-            rid,
         }
     }
 }
@@ -326,7 +313,7 @@ impl Compiled {
                     state: Executor::state_mut(&mut self.interpreter),
                     scratch: &mut self.scratch,
                     memo: &mut self.memo,
-                    foreseen: Foreseen::default(),
+                    foreseen: [Foreseen::default(); TOGETHER],
                     now: Nanos::default(),
                     length: quantities::Bytes::default(),
                 },
@@ -344,11 +331,10 @@ impl Compiled {
     }
 }
 
-/// A packet's headers are on their way to the cache while others are processed.
-// A call for each packet would cost as much as what it does.
-#[inline(always)]
-fn prefetch_header(packet: Option<&(PortId, &[u8])>) {
-    if let Some((_, packet)) = packet {
+/// Headers of the next packets from a place on are on their way to the cache while others are processed.
+#[inline]
+fn prefetch_headers(packets: &[Arrival<'_>], from: usize) {
+    for (_, packet) in packets.iter().skip(from).take(AHEAD) {
         prefetch(*packet);
         // It may begin anywhere on its line.
         prefetch_behind(*packet, CACHE_LINE - 1);
@@ -399,10 +385,7 @@ impl Executor for Compiled {
         {
             return machine.forward_ahead(info, now, packets, ahead, out);
         }
-        for (arrival, packet) in packets.iter().enumerate() {
-            prefetch_header(packets.get(arrival + AHEAD));
-            machine.forward(info, now, *packet, arrival as u32, out);
-        }
+        machine.forward(info, now, packets, out);
     }
 
     fn state(&self) -> &RuntimeState {
@@ -430,34 +413,83 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Takes a packet all the way, on the short way as long as it asks for nothing special.
-    // In both loops over a batch: a call for each packet costs some thirty instructions.
-    #[inline(always)]
+    /// Takes the packets of a batch all the way.
     fn forward(
         &mut self,
         info: &Arc<V1ModelInfo>,
         now: Nanos,
-        (port, bytes): (PortId, &[u8]),
-        arrival: u32,
+        packets: &[Arrival<'_>],
         out: &mut Batch,
     ) {
-        if !self.clears {
-            self.enter(info, now, bytes.len(), port);
+        let mut first = 0;
+        for chunk in packets.chunks(AHEAD) {
+            prefetch_headers(packets, first + AHEAD);
+            self.forward_some(info, now, chunk, first, out);
+            first += chunk.len();
         }
-        out.arrival = arrival;
-        let Some(room) = self.in_one else {
-            return self.forward_by_blocks(info, now, (port, bytes), out);
+    }
+
+    /// Takes packets all the way, on the short way as long as they ask for nothing special. The first one has this number in the batch.
+    fn forward_some(
+        &mut self,
+        info: &Arc<V1ModelInfo>,
+        now: Nanos,
+        packets: &[Arrival<'_>],
+        first: usize,
+        out: &mut Batch,
+    ) {
+        let (Some(room), true) = (self.in_one, self.clears) else {
+            return self.forward_each(info, now, packets, first, out);
         };
-        let start = out.bytes.len();
-        let mut pass = Pass::received(now, bytes);
-        let (way, parsed) = self.session.run_whole(pass, port, &mut out.bytes, room);
-        let forwarded = self.session.forwarded();
-        if way == Way::Sent {
-            self.depart(start, forwarded, self.session.said(), out);
-        } else {
-            pass.parsed = parsed;
-            self.leave(way, info, pass, port, forwarded, out);
+        let mut from = 0;
+        while let Some(rest @ [_, ..]) = packets.get(from..) {
+            let number = first + from;
+            let Some(left) = self.session.run_whole(now, rest, number, out, room) else {
+                return;
+            };
+            from = left.packet + 1 - first;
+            self.leave_whole(info, now, packets[from - 1], left, out);
         }
+    }
+
+    /// The same, each with a frame that is made for it.
+    fn forward_each(
+        &mut self,
+        info: &Arc<V1ModelInfo>,
+        now: Nanos,
+        packets: &[Arrival<'_>],
+        first: usize,
+        out: &mut Batch,
+    ) {
+        for (nth, packet) in packets.iter().enumerate() {
+            self.enter(info, now, packet.1.len(), packet.0);
+            let (one, number) = (std::slice::from_ref(packet), first + nth);
+            out.arrival = number as u32;
+            match self.in_one {
+                None => self.forward_by_blocks(info, now, *packet, out),
+                Some(room) => {
+                    if let Some(left) = self.session.run_whole(now, one, number, out, room) {
+                        self.leave_whole(info, now, *packet, left, out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes on a packet that the function of all blocks left off.
+    #[inline(never)]
+    fn leave_whole(
+        &mut self,
+        info: &Arc<V1ModelInfo>,
+        now: Nanos,
+        (port, bytes): Arrival<'_>,
+        left: Left,
+        out: &mut Batch,
+    ) {
+        out.arrival = left.packet as u32;
+        let mut pass = Pass::received(now, bytes);
+        pass.parsed = left.parsed;
+        self.leave(left.way, info, pass, port, left.forwarded, out);
     }
 
     /// The same with a function for each block.
@@ -473,25 +505,19 @@ impl Machine<'_> {
         let mut pass = Pass::received(now, bytes);
         let (way, forwarded) = self.run_blocks(&mut pass, &mut out.bytes);
         if way == Way::Sent {
-            self.depart(start, forwarded, self.said(), out);
+            let (sent_to, rid) = forwarded;
+            out.sent.push(Departure {
+                arrival: out.arrival,
+                port: sent_to,
+                range: start..out.bytes.len(),
+                metadata: self.metadata(rid),
+            });
         } else {
             self.leave(way, info, pass, port, forwarded, out);
         }
     }
 
-    /// A packet whose bytes were appended leaves.
-    #[inline(always)]
-    fn depart(&self, start: usize, (port, rid): (PortId, u16), said: Said, out: &mut Batch) {
-        out.sent.push(Departure {
-            arrival: out.arrival,
-            port,
-            range: start..out.bytes.len(),
-            metadata: self.fields.metadata(said, rid),
-        });
-    }
-
     /// Takes on a packet that left the short way before it was sent.
-    #[inline(never)]
     fn leave(
         &mut self,
         way: Way,
@@ -630,14 +656,19 @@ impl Machine<'_> {
     }
 
     /// What the frame says of a packet that leaves egress.
-    fn said(&self) -> Said {
+    fn metadata(&self, rid: u16) -> OutputMetadata {
         let fields = self.fields;
         let frame = &*self.session.runtime.frame;
-        let class = |cell| get(frame, cell).min(LARGEST_PRIORITY) as u8;
-        Said {
+        let class = |cell: Cell| {
+            let said = get(frame, cell).min(LARGEST_PRIORITY) as u8;
+            cell.map(|_| Priority::new(said))
+        };
+        OutputMetadata {
             queue: get(frame, fields.standard.priority) as u8,
             ing_prio: class(fields.ing_prio),
             eg_prio: class(fields.eg_prio),
+            instance_type: instance_type::NORMAL as u32,
+            rid,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::path::Requests;
 use crate::state::{
     ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, hash_algorithm,
 };
-use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, Table};
+use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, TOGETHER, Table};
 use crate::v1model::{enum_member, leaf_width};
 use crate::value::Bits;
 
@@ -86,18 +86,25 @@ pub(super) struct Runtime<'a> {
     pub(super) state: &'a mut RuntimeState,
     pub(super) scratch: &'a mut Scratch,
     pub(super) memo: &'a mut Memo,
-    /// What the packet's first look-up here finds, and in which table, if that was looked up ahead.
-    pub(super) foreseen: Foreseen,
+    /// What the first look-ups here find of [`TOGETHER`] packets, and in which table, if that was looked up ahead; by the lowest bits of the
+    /// packet's number.
+    pub(super) foreseen: [Foreseen; TOGETHER],
     pub(super) now: Nanos,
-    /// What counters and meters count.
+    /// What counters and meters count; set where one is asked.
     pub(super) length: Bytes,
 }
 
 impl Runtime<'_> {
     // ----- tables -----
 
-    /// Looks a dense key up, counts, and finds the action to run.
-    pub(super) fn apply(&mut self, table: usize, key: &[u64], selector: &[u8]) -> Applied<'_> {
+    /// Looks a dense key up for the packet of a batch that has this number, counts, and finds the action to run.
+    pub(super) fn apply(
+        &mut self,
+        table: usize,
+        key: &[u64],
+        selector: &[u8],
+        packet: usize,
+    ) -> Applied<'_> {
         let id = TableId::new(table);
         let RuntimeState { control, data } = &mut *self.state;
         let Some(table) = control.known_table(id) else {
@@ -106,7 +113,7 @@ impl Runtime<'_> {
                 action: None,
             };
         };
-        let foreseen = std::mem::take(&mut self.foreseen);
+        let foreseen = std::mem::take(&mut self.foreseen[packet % TOGETHER]);
         let slot = if let Some(slot) = foreseen.of(id) {
             debug_assert_eq!(slot, table.lookup_dense(key), "looked up ahead");
             slot

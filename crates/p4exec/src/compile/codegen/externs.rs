@@ -127,6 +127,7 @@ impl Gen<'_, '_> {
         };
         // The payload and the parser's place are the context's.
         self.save_position();
+        self.store_parsed();
         let code = self.call_helper(Helper::Extern, &[self.ctx, site, words, out]);
         (code, out)
     }

@@ -423,6 +423,16 @@ const BROKEN: i64 = 4;
 const CONTINUED: i64 = 5;
 const REJECTED: i64 = 6;
 
+/// A packet of a batch, in the function of all blocks.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    at: Value,
+    length: Value,
+    port: Value,
+    /// Where the parser ended, once it did.
+    parsed: Option<Value>,
+}
+
 /// Writes one function.
 struct Gen<'u, 'p> {
     unit: &'u mut Unit<'p>,
@@ -458,6 +468,8 @@ struct Gen<'u, 'p> {
     imported: HashMap<(u32, u32), ir::FuncRef>,
     /// Where the parser stands, or where the deparser writes: a pointer.
     position: Variable,
+    /// In the function of all blocks: the packet under way.
+    arrived: Option<Arrived>,
     /// Behind the packet.
     end: Option<Value>,
     /// The parser's error, set before a jump to `reject`.
@@ -513,16 +525,22 @@ impl<'u, 'p> Gen<'u, 'p> {
             scratch: None,
             imported: HashMap::new(),
             position,
+            arrived: None,
             end: None,
             error,
         };
         if generator.reads_bytes() {
-            let packet = generator.load_ctx(field::PACKET);
-            let len = generator.load_ctx(field::PACKET_LEN);
-            generator.end = Some(generator.b.ins().iadd(packet, len));
+            generator.find_end();
         }
         generator.load_position();
         generator
+    }
+
+    /// Takes over where the packet ends.
+    fn find_end(&mut self) {
+        let packet = self.load_ctx(field::PACKET);
+        let len = self.load_ctx(field::PACKET_LEN);
+        self.end = Some(self.b.ins().iadd(packet, len));
     }
 
     /// Whether the parser's place is a pointer in [`Gen::position`].
@@ -555,16 +573,28 @@ impl<'u, 'p> Gen<'u, 'p> {
         if self.reads_bytes() {
             let at = self.b.use_var(self.position);
             let packet = self.load_ctx(field::PACKET);
-            let bytes = self.b.ins().isub(at, packet);
-            let bits = self.b.ins().ishl_imm_s(bytes, 3);
-            self.store_ctx(field::CURSOR, bits);
+            self.store_cursor(packet, at);
         } else if self.writes_bytes() {
             let at = self.b.use_var(self.position);
             self.store_ctx(field::OUT, at);
         }
     }
 
+    /// Gives a place in a packet to the context.
+    fn store_cursor(&mut self, packet: Value, at: Value) {
+        let bytes = self.b.ins().isub(at, packet);
+        let bits = self.b.ins().ishl_imm_s(bytes, 3);
+        self.store_ctx(field::CURSOR, bits);
+    }
+
     fn load_ctx(&mut self, field: i32) -> Value {
+        if let Some(arrived) = self.arrived {
+            match field {
+                field::PACKET => return arrived.at,
+                field::PACKET_LEN | field::LENGTH => return arrived.length,
+                _ => {}
+            }
+        }
         let flags = if field::CONSTANT.contains(&field) {
             CONSTANT
         } else {

@@ -20,11 +20,12 @@ use crate::state::ProfileState;
 use crate::tables::layout::low_ones;
 use crate::tables::{KeyForm, KeyLayout, Table};
 
-/// Of vectors in an image, which stay as they are while code runs and do not lie at multiples of their length.
-const VECTOR: MemFlagsData = MemFlagsData::new()
-    .with_notrap()
-    .with_readonly()
-    .with_can_move();
+/// Of an image, which stays as it is while code runs. It is read where that is written, and not before the loop over packets: a
+/// table may have none.
+const IMAGE: MemFlagsData = FLAGS.with_readonly();
+
+/// Of vectors in an image, which do not lie at multiples of their length.
+const VECTOR: MemFlagsData = MemFlagsData::new().with_notrap().with_readonly();
 
 /// Values with their widths.
 type Fields = Vec<(Words, u32)>;
@@ -213,9 +214,9 @@ impl<'p> Gen<'_, 'p> {
                 (image, None)
             }
         };
-        let miss = self.b.ins().load(I64, CONSTANT, image, image::MISS as i32);
+        let miss = self.b.ins().load(I64, IMAGE, image, image::MISS as i32);
         let best = match entry {
-            Some(entry) => self.b.ins().load(I64, CONSTANT, entry, image::HITS as i32),
+            Some(entry) => self.b.ins().load(I64, IMAGE, entry, image::HITS as i32),
             None => miss,
         };
         let hit = self.b.ins().icmp(IntCC::NotEqual, best, miss);
@@ -224,16 +225,14 @@ impl<'p> Gen<'_, 'p> {
         let mut row = self.b.ins().iadd(image, best);
         let position = match (choice, entry) {
             (Choice::Direct, Some(entry)) => {
-                self.b
-                    .ins()
-                    .load(I64, CONSTANT, entry, image::ACTIONS as i32)
+                self.b.ins().load(I64, IMAGE, entry, image::ACTIONS as i32)
             }
-            (Choice::Direct, None) => self.b.ins().load(I64, CONSTANT, row, 0),
+            (Choice::Direct, None) => self.b.ins().load(I64, IMAGE, row, 0),
             (Choice::Hash(algorithm), _) => {
                 let hash = self.hash_of(algorithm, selector);
                 let hash = self.and_imm(hash, ProfileState::cut(u64::MAX));
                 row = self.pick(image, row, hash);
-                self.b.ins().load(I64, CONSTANT, row, 0)
+                self.b.ins().load(I64, IMAGE, row, 0)
             }
         };
         self.b.def_var(found.position, position);
@@ -333,13 +332,13 @@ impl<'p> Gen<'_, 'p> {
                 "the two multiplications are exact up to 32"
             )
         };
-        let count = self.b.ins().load(I64, CONSTANT, places, 0);
-        let inverse = self.b.ins().load(I64, CONSTANT, places, 8);
+        let count = self.b.ins().load(I64, IMAGE, places, 0);
+        let inverse = self.b.ins().load(I64, IMAGE, places, 8);
         let fraction = self.b.ins().imul(inverse, hash);
         let place = self.b.ins().umulhi(fraction, count);
         let offset = self.shl_imm(place, 3);
         let at = self.b.ins().iadd(places, offset);
-        let row = self.b.ins().load(I64, CONSTANT, at, 16);
+        let row = self.b.ins().load(I64, IMAGE, at, 16);
         self.b.ins().iadd(image, row)
     }
 

@@ -1,13 +1,19 @@
 //! All blocks of the pipeline in one function, with what `simple_switch` does between them for a
-//! packet that asks for nothing special: what one block stored, the next finds in a register.
+//! packet that asks for nothing special: what one block stored, the next finds in a register. It takes the packets of a batch one
+//! after the other, and returns where one leaves the short way.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder as _, Value};
+use cranelift_codegen::ir::{
+    InstBuilder as _, Value,
+    types::{I8X16, I32, I64},
+};
+use cranelift_frontend::Variable;
 use p4ir::{Callee, ControlId};
 
+use super::packet::BYTES;
 use super::words::top_mask;
-use super::{Cut, FLAGS, Gen, Kind, Label, field};
-use crate::compile::jit::LARGEST_PRIORITY;
+use super::{Arrived, Cut, FLAGS, Gen, Helper, Kind, Label, field};
+use crate::compile::jit::{LARGEST_PRIORITY, arrival, departure};
 use crate::forward::{Blocks, EgressMetadata, StandardMetadata, Step, Way, forward};
 use crate::info;
 use crate::v1model::{DROP_PORT, V1ModelInfo, instance_type};
@@ -17,6 +23,8 @@ struct Steps<'g, 'u, 'p> {
     generator: &'g mut Gen<'u, 'p>,
     /// Where the code goes on that leaves early, by [`Way`].
     exits: [Label; WAYS.len()],
+    /// The port and replica number with which the packet left ingress.
+    passed_on: Option<(Value, Value)>,
 }
 
 /// The ways that leave early.
@@ -27,6 +35,37 @@ const WAYS: [Way; 5] = [
     Way::AfterEgress,
     Way::DroppedInEgress,
 ];
+
+/// Where packets go on whose headers are written, and what they take along.
+struct Leaving {
+    label: Label,
+    /// Where the payload is, and where it goes.
+    payload: Variable,
+    at: Variable,
+    queue: Variable,
+    ing_prio: Variable,
+    eg_prio: Variable,
+    port: Variable,
+    rid: Variable,
+}
+
+impl Leaving {
+    fn new(generator: &mut Gen<'_, '_>) -> Self {
+        let label = generator.label();
+        let [payload, at, queue, ing_prio, eg_prio, port, rid] =
+            [(); 7].map(|()| generator.b.declare_var(I64));
+        Self {
+            label,
+            payload,
+            at,
+            queue,
+            ing_prio,
+            eg_prio,
+            port,
+            rid,
+        }
+    }
+}
 
 /// Where the code goes on that leaves so.
 fn exit_of(exits: &[Label; WAYS.len()], way: Way) -> Label {
@@ -103,8 +142,7 @@ impl Blocks for Steps<'_, '_, '_> {
     }
 
     fn passed_on(&mut self, port: Value, rid: Value) -> EgressMetadata<Value> {
-        self.generator.store_ctx(field::PORT, port);
-        self.generator.store_ctx(field::RID, rid);
+        self.passed_on = Some((port, rid));
         EgressMetadata {
             port,
             instance_type: self.generator.imm_u(instance_type::NORMAL),
@@ -118,9 +156,7 @@ impl Blocks for Steps<'_, '_, '_> {
     }
 
     fn deparse(&mut self) -> Step {
-        self.controls(Kind::Deparser, |blocks| &blocks.deparser, None)?;
-        self.generator.save_position();
-        Step::Continue(())
+        self.controls(Kind::Deparser, |blocks| &blocks.deparser, None)
     }
 
     fn leave_if_requested(&mut self, way: Way) -> Step {
@@ -140,6 +176,11 @@ impl Blocks for Steps<'_, '_, '_> {
         if generator.live && matches!(way, Way::AfterIngress | Way::AfterEgress) {
             generator.set_cold();
             generator.flush(0..generator.unit.layout.kept as u32);
+            generator.store_parsed();
+            if let (Some((port, rid)), Way::AfterEgress) = (self.passed_on, way) {
+                generator.store_ctx(field::PORT, port);
+                generator.store_ctx(field::RID, rid);
+            }
         }
         generator.goto(exit);
         generator.bind(stays);
@@ -154,39 +195,122 @@ impl Blocks for Steps<'_, '_, '_> {
 }
 
 impl Gen<'_, '_> {
-    /// The function of all blocks. It is given the whole packet, and a frame in which the metadata of a received packet is set, cleared
-    /// else unless words are variables, and returns a [`Way`].
+    /// The function of all blocks. It takes the packets from [`field::NEXT`] to [`field::STOP`], with a frame whose metadata is set as of a
+    /// received packet, cleared else, unless words are variables; it returns a [`Way`], which is [`Way::Sent`] when all were sent.
+    ///
+    /// Where the switch looks ahead, it takes one packet, and returns where [`Gen::end_ahead`] says.
     pub(super) fn whole(&mut self, info: &V1ModelInfo) {
+        let top = match self.unit.looks_ahead {
+            true => self.label(),
+            false => self.backward_label(),
+        };
+        self.goto(top);
+        self.bind(top);
+        self.take_packet();
         self.start_cleared(info);
-        if self.reads_bytes() {
-            // Nothing was taken from the packet yet.
-            let packet = self.load_ctx(field::PACKET);
-            self.b.def_var(self.position, packet);
-        }
         let exits = WAYS.map(|_| self.label());
-        self.unit.cut_end = Some(exit_of(&exits, Way::DroppedInIngress));
+        self.unit.cut_end = Some(match self.unit.looks_ahead {
+            true => exit_of(&exits, Way::DroppedInIngress),
+            false => top,
+        });
         self.cut_storing(Cut::Start, &[]);
         let parser = self.unit.info.blocks.parser;
+        let leaving = Leaving::new(self);
         for end in self.parser_ends(parser) {
             self.bind(end);
             if !self.live {
                 continue;
             }
             self.kind = Kind::Parser;
-            self.save_position();
+            self.end_parser();
             let error = self.b.use_var(self.error);
             self.cut_storing(Cut::Parsed, &[error]);
             let mut steps = Steps {
                 generator: &mut *self,
                 exits,
+                passed_on: None,
             };
             if forward(&mut steps, &info.standard, error).is_continue() {
-                self.leave_sent(info);
+                let passed_on = steps.passed_on;
+                self.leave_sent(info, passed_on, &leaving);
             }
+        }
+        self.bind(leaving.label);
+        if self.live {
+            self.depart(info, &leaving);
+            self.goto(top);
         }
         for (label, way) in exits.into_iter().zip(WAYS) {
             self.bind(label);
             self.end(way);
+        }
+    }
+
+    /// Takes the next packet, or returns if there is none.
+    fn take_packet(&mut self) {
+        let next = self.load_ctx(field::NEXT);
+        if !self.unit.looks_ahead {
+            let stop = self.load_ctx(field::STOP);
+            let none = self.b.ins().icmp(IntCC::Equal, next, stop);
+            let (end, on) = (self.label(), self.label());
+            self.branch(none, end, on);
+            self.bind(end);
+            self.end(Way::Sent);
+            self.bind(on);
+        }
+        let at = self.b.ins().load(I64, FLAGS, next, arrival::AT as i32);
+        let length = self.b.ins().load(I64, FLAGS, next, arrival::LENGTH as i32);
+        let port = self.b.ins().uload16(I64, FLAGS, next, arrival::PORT as i32);
+        let behind = self.b.ins().iadd_imm_s(next, arrival::SIZE as i64);
+        self.store_ctx(field::NEXT, behind);
+        let number = self.load_ctx(field::ARRIVAL);
+        let number = self.b.ins().iadd_imm_s(number, 1);
+        self.store_ctx(field::ARRIVAL, number);
+        // Helpers and the functions of parts find the packet in the context.
+        self.store_ctx(field::PACKET, at);
+        self.store_ctx(field::PACKET_LEN, length);
+        self.store_ctx(field::LENGTH, length);
+        let zero = self.imm(0);
+        if self.unit.requests > 0 {
+            self.store_ctx(field::REQUESTED, zero);
+        }
+        if self.unit.spends_rounds {
+            self.store_ctx(field::ROUNDS, zero);
+        }
+        self.arrived = Some(Arrived {
+            at,
+            length,
+            port,
+            parsed: None,
+        });
+        self.b.def_var(self.error, zero);
+        if self.reads_bytes() {
+            self.find_end();
+            self.b.def_var(self.position, at);
+        } else {
+            self.store_ctx(field::CURSOR, zero);
+        }
+    }
+
+    /// The parser has ended here.
+    fn end_parser(&mut self) {
+        if !self.unit.in_registers() {
+            // The functions of parts find its place in the context.
+            self.save_position();
+        } else if let Some(arrived) = &mut self.arrived {
+            arrived.parsed = Some(self.b.use_var(self.position));
+        }
+    }
+
+    /// Gives the place where the parser ended to the context, if it is not there.
+    pub(super) fn store_parsed(&mut self) {
+        if let Some(Arrived {
+            at,
+            parsed: Some(parsed),
+            ..
+        }) = self.arrived
+        {
+            self.store_cursor(at, parsed);
         }
     }
 
@@ -206,26 +330,152 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Ends with a packet that is written; the switch reads what the program says of it.
-    fn leave_sent(&mut self, info: &V1ModelInfo) {
-        for (leaf, field) in [
-            (info.standard.priority, field::QUEUE),
-            (info.ing_prio, field::ING_PRIO),
-            (info.eg_prio, field::EG_PRIO),
-        ] {
-            let (Some(leaf), true) = (leaf, self.live) else {
-                continue;
+    /// Goes on with a packet whose headers are written; what the program says of it is taken along.
+    fn leave_sent(
+        &mut self,
+        info: &V1ModelInfo,
+        passed_on: Option<(Value, Value)>,
+        leaving: &Leaving,
+    ) {
+        if !self.live {
+            return;
+        }
+        let mut said = |leaf: Option<usize>, is_priority: bool| {
+            let Some(leaf) = leaf else {
+                return self.imm(0);
             };
             let slot = self.unit.layout.slot(leaf);
-            let mut said = self.load_word(slot.word);
-            if field != field::QUEUE && slot.width > u8::BITS {
+            let said = self.load_word(slot.word);
+            if is_priority && slot.width > u8::BITS {
                 let largest = self.imm_u(LARGEST_PRIORITY);
-                said = self.b.ins().umin(said, largest);
+                return self.b.ins().umin(said, largest);
             }
-            let ctx = self.ctx;
-            self.b.ins().istore8(FLAGS, said, ctx, field);
+            said
+        };
+        let queue = said(info.standard.priority, false);
+        let ing_prio = said(info.ing_prio, true);
+        let eg_prio = said(info.eg_prio, true);
+        let zero = self.imm(0);
+        let (port, rid) = passed_on.unwrap_or((zero, zero));
+        let payload = match self.arrived.and_then(|arrived| arrived.parsed) {
+            Some(parsed) => parsed,
+            None => {
+                let packet = self.load_ctx(field::PACKET);
+                let bits = self.load_ctx(field::CURSOR);
+                let bytes = self.b.ins().ushr_imm_s(bits, 3);
+                self.b.ins().iadd(packet, bytes)
+            }
+        };
+        let at = self.b.use_var(self.position);
+        for (variable, value) in [
+            (leaving.payload, payload),
+            (leaving.at, at),
+            (leaving.queue, queue),
+            (leaving.ing_prio, ing_prio),
+            (leaving.eg_prio, eg_prio),
+            (leaving.port, port),
+            (leaving.rid, rid),
+        ] {
+            self.b.def_var(variable, value);
         }
-        self.end(Way::Sent);
+        self.goto(leaving.label);
+    }
+
+    /// Copies the payload behind the headers, and notes the departure.
+    fn depart(&mut self, info: &V1ModelInfo, leaving: &Leaving) {
+        let behind = self.copy_payload(leaving);
+        let start = self.load_ctx(field::START);
+        self.store_ctx(field::START, behind);
+        let all = self.load_ctx(field::ALL_BYTES);
+        let departure = self.load_ctx(field::SENT);
+        let next = self.b.ins().iadd_imm_s(departure, departure::SIZE as i64);
+        self.store_ctx(field::SENT, next);
+        for (place, field) in [(start, departure::START), (behind, departure::END)] {
+            let offset = self.b.ins().isub(place, all);
+            self.b.ins().store(FLAGS, offset, departure, field as i32);
+        }
+        let number = self.load_ctx(field::ARRIVAL);
+        let kind = self.imm_u(instance_type::NORMAL);
+        for (number, field) in [
+            (number, departure::ARRIVAL),
+            (kind, departure::INSTANCE_TYPE),
+        ] {
+            self.b
+                .ins()
+                .istore32(FLAGS, number, departure, field as i32);
+        }
+        let queue = self.b.use_var(leaving.queue);
+        self.b
+            .ins()
+            .istore8(FLAGS, queue, departure, departure::QUEUE as i32);
+        let ing_prio = self.priority(info.ing_prio.is_some(), leaving.ing_prio);
+        let eg_prio = self.priority(info.eg_prio.is_some(), leaving.eg_prio);
+        let port = self.b.use_var(leaving.port);
+        let rid = self.b.use_var(leaving.rid);
+        for (number, field) in [
+            (ing_prio, departure::ING_PRIO),
+            (eg_prio, departure::EG_PRIO),
+            (port, departure::PORT),
+            (rid, departure::RID),
+        ] {
+            // Priorities do not begin at even addresses.
+            self.b
+                .ins()
+                .istore16(BYTES, number, departure, field as i32);
+        }
+    }
+
+    /// A priority as [`departure`] has it.
+    fn priority(&mut self, is_said: bool, said: Variable) -> Value {
+        if !is_said {
+            return self.imm_u(departure::NONE.into());
+        }
+        let said = self.b.use_var(said);
+        let said = self.shl_imm(said, departure::VALUE);
+        let some = self.imm_u(departure::SOME.into());
+        self.b.ins().bor(said, some)
+    }
+
+    /// Copies what the parser left behind what was written; where that ends.
+    fn copy_payload(&mut self, leaving: &Leaving) -> Value {
+        let from = self.b.use_var(leaving.payload);
+        let to = self.b.use_var(leaving.at);
+        // The packet's end is one of those things that are no longer in a register here.
+        let packet = self.load_ctx(field::PACKET);
+        let length = self.load_ctx(field::PACKET_LEN);
+        let end = self.b.ins().iadd(packet, length);
+        let count = self.b.ins().isub(end, from);
+        let behind = self.b.ins().iadd(to, count);
+        let [outside, done] = [(); 2].map(|()| self.label());
+        let most = 2 * i64::from(I8X16.bytes());
+        let long = self
+            .b
+            .ins()
+            .icmp_imm_u(IntCC::UnsignedGreaterThan, count, most);
+        self.branch_if(long, outside);
+        // As two parts that overlap, which is what most short payloads are.
+        for part in [I8X16, I64, I32] {
+            let (fits, short) = (self.label(), self.label());
+            let bytes = part.bytes() as i32;
+            let is_short =
+                self.b
+                    .ins()
+                    .icmp_imm_u(IntCC::UnsignedLessThan, count, i64::from(bytes));
+            self.branch(is_short, short, fits);
+            self.bind(fits);
+            let first = self.b.ins().load(part, BYTES, from, 0);
+            let last = self.b.ins().load(part, BYTES, end, -bytes);
+            self.b.ins().store(BYTES, first, to, 0);
+            self.b.ins().store(BYTES, last, behind, -bytes);
+            self.goto(done);
+            self.bind(short);
+        }
+        self.goto(outside);
+        self.bind(outside);
+        self.call_helper(Helper::CopyBytes, &[to, from, count]);
+        self.goto(done);
+        self.bind(done);
+        behind
     }
 
     /// What was not set for the packet is zero.
@@ -241,15 +491,18 @@ impl Gen<'_, '_> {
             self.cache.insert(word, zero);
         }
         for (leaf, field) in [
-            (standard.ingress_port, field::IN_PORT),
-            (standard.packet_length, field::LENGTH),
-            (standard.ingress_global_timestamp, field::NOW_US),
+            (standard.ingress_port, None),
+            (standard.packet_length, Some(field::LENGTH)),
+            (standard.ingress_global_timestamp, Some(field::NOW_US)),
         ] {
             let Some(slot) = leaf.map(|leaf| layout.slot(leaf)) else {
                 continue;
             };
             if in_registers {
-                let value = self.load_ctx(field);
+                let value = match (field, self.arrived) {
+                    (None, Some(arrived)) => arrived.port,
+                    (field, _) => self.load_ctx(field.unwrap_or(field::LENGTH)),
+                };
                 let value = self.and_imm(value, top_mask(slot.width.min(64)));
                 self.store_word(slot.word, value);
             } else {
@@ -279,7 +532,12 @@ impl Gen<'_, '_> {
                 let zero = self.imm(0);
                 self.store_ctx(field::ROUNDS, zero);
             }
-            self.load_position();
+            if self.writes_bytes() {
+                let start = self.load_ctx(field::START);
+                self.b.def_var(self.position, start);
+            } else {
+                self.load_position();
+            }
         }
     }
 
