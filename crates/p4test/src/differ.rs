@@ -16,6 +16,8 @@ use crate::random::{Scenario, Step};
 
 /// Time between two packets.
 const TICK: u64 = 7_919;
+/// Packets that come at once: more than the compiled executor takes in one piece.
+const MOST_IN_A_BATCH: usize = 40;
 /// Scenarios that shrinking may run.
 const MAX_SHRINKS: usize = 600;
 
@@ -147,16 +149,18 @@ fn play(
             steps: scenario.steps[..step].to_vec(),
         },
     };
-    let (mut out_a, mut out_b) = (Outputs::default(), Outputs::default());
-    for (index, step) in scenario.steps.iter().enumerate() {
+    let mut index = 0;
+    while let Some(step) = scenario.steps.get(index) {
         now = Nanos::new(now.get() + TICK);
+        let start = index;
+        index += 1;
         match step {
             Step::Update(update) => {
                 let a = apply(first, update, now);
                 let b = apply(second, update, now);
                 if a != b {
                     let show = |r: Result<(), String>| r.err().unwrap_or_else(|| "taken".into());
-                    return Err(disagreement(index + 1, show(a), show(b)));
+                    return Err(disagreement(index, show(a), show(b)));
                 }
                 tally.updates += u64::from(a.is_ok());
                 tally.refused += u64::from(a.is_err());
@@ -166,22 +170,25 @@ fn play(
                 second.state_mut().set_port_up(*port, *up);
             }
             Step::Wait(time) => now = Nanos::new(now.get() + time.get()),
-            Step::Packet { port, bytes } => {
-                out_a.clear();
-                out_b.clear();
-                first.process(now, bytes, *port, &mut out_a);
-                // The second takes every other packet as a batch: that may be another way.
-                if index % 2 == 0 {
-                    second.process(now, bytes, *port, &mut out_b);
-                } else {
-                    by_batch(second, now, bytes, *port, &mut out_b);
+            Step::Packet { .. } => {
+                let packets = packets_of(&scenario.steps[start..]);
+                index = start + packets.len();
+                let mut a = Vec::new();
+                for (port, bytes) in &packets {
+                    let mut out = Outputs::default();
+                    first.process(now, bytes, *port, &mut out);
+                    tally.sent += out.sent.len() as u64;
+                    tally.dropped += out.dropped.len() as u64;
+                    a.push(out);
                 }
-                tally.packets += 1;
-                tally.sent += out_a.sent.len() as u64;
-                tally.dropped += out_a.dropped.len() as u64;
-                if out_a.sent != out_b.sent || out_a.dropped != out_b.dropped {
-                    let show = |out: &Outputs| format!("{out:?}");
-                    return Err(disagreement(index + 1, show(&out_a), show(&out_b)));
+                tally.packets += packets.len() as u64;
+                let b = by_batch(second, now, &packets);
+                let same =
+                    |(a, b): &(&Outputs, &Outputs)| a.sent == b.sent && a.dropped == b.dropped;
+                let mut pairs = a.iter().zip(&b);
+                if let Some(at) = pairs.position(|pair| !same(&pair)) {
+                    let show = |out: &Outputs| format!("packet {}: {out:?}", at + 1);
+                    return Err(disagreement(index, show(&a[at]), show(&b[at])));
                 }
             }
         }
@@ -193,23 +200,37 @@ fn play(
     }
 }
 
-/// One packet as a batch of one.
-fn by_batch(
-    executor: &mut dyn Executor,
-    now: Nanos,
-    bytes: &[u8],
-    port: PortId,
-    out: &mut Outputs,
-) {
+/// The packets that steps begin with, which come at one time: as many as there are up to the next step of another kind, but no more than the
+/// length of the first one says. So there are batches of one, and of many.
+fn packets_of(steps: &[Step]) -> Vec<(PortId, &[u8])> {
+    let packets = steps.iter().map_while(|step| match step {
+        Step::Packet { port, bytes } => Some((*port, &bytes[..])),
+        _ => None,
+    });
+    let packets: Vec<_> = packets.take(MOST_IN_A_BATCH).collect();
+    let most = packets.first().map_or(0, |(_, first)| first.len());
+    packets
+        .into_iter()
+        .take(1 + most % MOST_IN_A_BATCH)
+        .collect()
+}
+
+/// What packets come to as one batch.
+fn by_batch(executor: &mut dyn Executor, now: Nanos, packets: &[(PortId, &[u8])]) -> Vec<Outputs> {
     let mut batch = Batch::default();
-    executor.process_batch(now, &[(port, bytes)], &mut batch);
-    out.sent.extend(batch.sent.iter().map(|departure| Output {
-        port: departure.port,
-        bytes: batch.packet(departure).to_vec(),
-        metadata: departure.metadata,
-    }));
-    let dropped = batch.dropped.into_iter();
-    out.dropped.extend(dropped.map(|(_, reason)| reason));
+    executor.process_batch(now, packets, &mut batch);
+    let mut all = vec![Outputs::default(); packets.len()];
+    for departure in &batch.sent {
+        all[departure.arrival as usize].sent.push(Output {
+            port: departure.port,
+            bytes: batch.packet(departure).to_vec(),
+            metadata: departure.metadata,
+        });
+    }
+    for (arrival, reason) in batch.dropped {
+        all[arrival as usize].dropped.push(reason);
+    }
+    all
 }
 
 fn apply(executor: &mut dyn Executor, update: &Update, now: Nanos) -> Result<(), String> {

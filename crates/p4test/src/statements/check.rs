@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use p4exec::ExecutorKind;
-use p4exec::Outputs;
+use p4exec::{Batch, Executor as _, ExecutorKind};
 use p4front::Options;
 use p4front::source::SourceMap;
 use p4ir::ValidProgram;
@@ -310,24 +309,20 @@ fn compile(text: &str) -> Result<Arc<ValidProgram>, String> {
     }
 }
 
-/// What comes of each packet on one executor.
+/// What comes of each packet on one executor, which is given all of them at once.
 fn play(
     program: &Arc<ValidProgram>,
     kind: ExecutorKind,
     packets: &[Vec<u8>],
 ) -> Result<Vec<Sent>, String> {
     let mut executor = p4exec::executor(kind, Arc::clone(program)).map_err(|e| e.to_string())?;
-    let mut out = Outputs::default();
-    let mut all = Vec::new();
-    for (time, packet) in (1..).zip(packets) {
-        out.clear();
-        executor.process(
-            Nanos::new(time * 1_000),
-            packet,
-            PortId::new(IN_PORT),
-            &mut out,
-        );
-        all.push(out.sent.pop().map(|sent| sent.bytes));
+    let port = PortId::new(IN_PORT);
+    let arrivals: Vec<_> = packets.iter().map(|packet| (port, &packet[..])).collect();
+    let mut out = Batch::default();
+    executor.process_batch(Nanos::new(1_000), &arrivals, &mut out);
+    let mut all = vec![None; packets.len()];
+    for departure in &out.sent {
+        all[departure.arrival as usize] = Some(out.packet(departure).to_vec());
     }
     Ok(all)
 }
