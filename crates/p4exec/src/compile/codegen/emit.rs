@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::types::{I8X16, I64};
 use cranelift_codegen::ir::{InstBuilder as _, Value};
 use p4ir::{LeafKind, Place};
 
@@ -19,6 +19,9 @@ use crate::compile::site::Site;
 
 /// Bytes from which on it is worth copying them.
 const SOME_BYTES: u32 = 2;
+
+/// The most bytes that are copied at once.
+const VECTOR_BYTES: u32 = 16;
 
 /// Fields that fill whole bytes of a header together.
 struct Group {
@@ -144,7 +147,10 @@ impl Gen<'_, '_> {
                 group.of.is_some() && group.bytes.start < bytes.end && bytes.start < group.bytes.end
             };
             if groups.iter().any(kept) {
-                let ty = integer(bytes.end - bytes.start);
+                let ty = match bytes.end - bytes.start {
+                    VECTOR_BYTES => I8X16,
+                    count => integer(count),
+                };
                 let from = (offset + bytes.start) as i32;
                 let piece = self.b.ins().load(ty, BYTES, source.at, from);
                 self.b.ins().store(BYTES, piece, at, bytes.start as i32);
@@ -207,13 +213,13 @@ impl Gen<'_, '_> {
 /// The parts in which so many bytes are copied: as large as they can be, the last one overlapping where that spares others.
 fn pieces(length: u32) -> Vec<Range<u32>> {
     let mut pieces = Vec::new();
-    let size = 1 << length.max(1).ilog2().min(3);
+    let size = 1 << length.max(1).ilog2().min(VECTOR_BYTES.ilog2());
     let mut from = 0;
     while from < length {
         let left = length - from;
         let piece = match left {
             _ if left >= size => from..from + size,
-            1 | 2 | 4 => from..length,
+            1 | 2 | 4 | 8 => from..length,
             _ => length - size..length,
         };
         from = piece.end;
@@ -231,7 +237,7 @@ mod tests {
         for length in 0..100 {
             let mut covered = vec![false; length as usize];
             for piece in pieces(length) {
-                assert!(matches!(piece.end - piece.start, 1 | 2 | 4 | 8));
+                assert!(matches!(piece.end - piece.start, 1 | 2 | 4 | 8 | 16));
                 piece.for_each(|byte| covered[byte as usize] = true);
             }
             assert!(covered.into_iter().all(|byte| byte), "{length}");

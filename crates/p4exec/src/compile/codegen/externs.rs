@@ -12,7 +12,7 @@ use p4ir::{
 
 use super::place::Spot;
 use super::words::Words;
-use super::{CONSTANT, FLAGS, Gen, Helper, Symbol};
+use super::{CONSTANT, FLAGS, Gen, Helper, SUM, Symbol};
 use crate::compile::frame::Slot;
 use crate::compile::jit::{cells, field, hash_number};
 use crate::compile::site::{Algorithm, Call, Payload, Site};
@@ -377,12 +377,12 @@ impl Gen<'_, '_> {
                 } else {
                     word
                 };
-                let index = self.shr_imm(word, 56 - 8 * (byte % 8));
-                let index = self.and_imm(index, 0xff);
+                let index = self.moved(word, 8 * (byte % 8) as i32 - 56, 0xff);
                 let offset = self.shl_imm(index, 2);
                 let at = self.b.ins().iadd(base, offset);
                 let table = (count - 1 - byte) as usize * size_of_val(&tables[0]);
-                let share = self.b.ins().load(I32, FLAGS, at, table as i32);
+                // Of a table that never changes, a share is loaded where it is added.
+                let share = self.b.ins().load(I32, CONSTANT, at, table as i32);
                 sum = Some(match sum {
                     Some(sum) => self.b.ins().bxor(sum, share),
                     None => share,
@@ -399,7 +399,59 @@ impl Gen<'_, '_> {
     /// RFC 1071. The sum of all 16-bit parts modulo 2^16 - 1 does not depend on how they are grouped, so
     /// every field is added as it is, moved to where it stands in its part.
     fn internet_checksum(&mut self, fields: &[(Words, u32)]) -> Value {
-        let mut sum = self.imm(0);
+        let sum = self.sum_of(fields);
+        // A sum and itself with its halves exchanged: what the lower half carries over is what the upper one had too much.
+        let turned = self.b.ins().rotl_imm_s(sum, 32);
+        let sum = self.b.ins().iadd(sum, turned);
+        let sum = self.b.ins().ushr_imm_s(sum, 32);
+        let sum = self.b.ins().ireduce(I32, sum);
+        let turned = self.b.ins().rotl_imm_s(sum, 16);
+        let sum = self.b.ins().iadd(sum, turned);
+        let sum = self.b.ins().ushr_imm_s(sum, 16);
+        let sum = self.b.ins().uextend(I64, sum);
+        let flipped = self.b.ins().bnot(sum);
+        self.and_imm(flipped, 0xffff)
+    }
+
+    /// The sum of fields, each moved to where it stands in its part of 16 bits: from nothing, or from the last sum on this way, less what is
+    /// not in this one.
+    fn sum_of(&mut self, fields: &[(Words, u32)]) -> Value {
+        let parts = self.parts_of(fields);
+        let known = self.cache.get(&SUM).copied();
+        let before = known.and_then(|sum| Some((sum, self.sums.get(&sum)?.clone())));
+        let (mut sum, mut less, mut more) = (self.imm(0), Vec::new(), parts.clone());
+        if let Some((total, before)) = before {
+            let mut rest = parts.clone();
+            let gone: Vec<_> = before
+                .into_iter()
+                .filter(|part| match rest.iter().position(|own| own == part) {
+                    Some(at) => {
+                        rest.swap_remove(at);
+                        false
+                    }
+                    None => true,
+                })
+                .collect();
+            if gone.len() + rest.len() < parts.len() {
+                (sum, less, more) = (total, gone, rest);
+            }
+        }
+        for (half, shift) in less {
+            let moved = self.shl_imm(half, shift);
+            sum = self.b.ins().isub(sum, moved);
+        }
+        for (half, shift) in more {
+            let moved = self.shl_imm(half, shift);
+            sum = self.b.ins().iadd(sum, moved);
+        }
+        self.cache.insert(SUM, sum);
+        self.sums.insert(sum, parts);
+        sum
+    }
+
+    /// What is added to the sum of fields: words of at most 32 bits, and how far each is moved.
+    fn parts_of(&mut self, fields: &[(Words, u32)]) -> Vec<(Value, u32)> {
+        let mut parts = Vec::new();
         let mut end = 0;
         for (value, width) in &self.coalesced(fields) {
             end += width;
@@ -413,23 +465,10 @@ impl Gen<'_, '_> {
                 } else {
                     vec![*word]
                 };
-                for half in halves {
-                    let moved = self.shl_imm(half, shift);
-                    sum = self.b.ins().iadd(sum, moved);
-                }
+                parts.extend(halves.into_iter().map(|half| (half, shift)));
             }
         }
-        // A sum and itself with its halves exchanged: what the lower half carries over is what the upper one had too much.
-        let turned = self.b.ins().rotl_imm_s(sum, 32);
-        let sum = self.b.ins().iadd(sum, turned);
-        let sum = self.b.ins().ushr_imm_s(sum, 32);
-        let sum = self.b.ins().ireduce(I32, sum);
-        let turned = self.b.ins().rotl_imm_s(sum, 16);
-        let sum = self.b.ins().iadd(sum, turned);
-        let sum = self.b.ins().ushr_imm_s(sum, 16);
-        let sum = self.b.ins().uextend(I64, sum);
-        let flipped = self.b.ins().bnot(sum);
-        self.and_imm(flipped, 0xffff)
+        parts
     }
 
     /// `hash(result, algorithm, base, data, max)`: base + hash mod max, a max of 0 counting as 1.

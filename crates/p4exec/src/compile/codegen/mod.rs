@@ -441,8 +441,10 @@ struct Gen<'u, 'p> {
     entry: ir::Block,
     ctx: Value,
     frame: Value,
-    /// The word of the frame that each value equals.
+    /// What words of the frame hold; and the last sum of [`SUM`].
     cache: HashMap<u32, Value>,
+    /// Sums that Internet checksums were made of, and what was added, with how far it was moved.
+    sums: HashMap<Value, Vec<(Value, u32)>>,
     /// Words of the frame as variables, if they are.
     registers: Option<Registers>,
     /// Where packets go that the parser rejects, if that is told apart.
@@ -476,6 +478,9 @@ struct Gen<'u, 'p> {
     error: Variable,
 }
 
+/// Where [`Gen::cache`] has the last sum of an Internet checksum: behind all frames.
+const SUM: u32 = u32::MAX;
+
 const FLAGS: MemFlagsData = MemFlagsData::trusted();
 
 /// Of memory that stays as it is while code runs: it may be loaded where it is used.
@@ -506,6 +511,7 @@ impl<'u, 'p> Gen<'u, 'p> {
             ctx,
             frame,
             cache: HashMap::new(),
+            sums: HashMap::new(),
             registers: None,
             rejections: None,
             origins: HashMap::new(),

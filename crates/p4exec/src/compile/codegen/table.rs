@@ -315,11 +315,10 @@ impl<'p> Gen<'_, 'p> {
 
     /// Sets a variable to the first lane that is ones; to their number if none is.
     fn set_first(&mut self, place: Variable, lanes: Value, count: usize) {
-        let bits = self.b.ins().vhigh_bits(I32, lanes);
-        let end = self.b.ins().iconst(I32, 1 << count);
+        let bits = self.b.ins().vhigh_bits(I64, lanes);
+        let end = self.imm(1 << count);
         let bits = self.b.ins().bor(bits, end);
         let first = self.b.ins().ctz(bits);
-        let first = self.b.ins().uextend(I64, first);
         self.b.def_var(place, first);
     }
 
