@@ -1,0 +1,148 @@
+//! Internet checksums of random fields, verified and updated on random conditions: compiled code makes a sum from the one before it,
+//! where that is shorter.
+
+use std::fmt::Write as _;
+
+use p4exec::{Batch, ExecutorKind, executor};
+use p4front::Options;
+use p4test::compile_text;
+use packetgen::Choices;
+use quantities::{Nanos, PortId};
+
+const PROGRAMS: u64 = 60;
+const PACKETS: usize = 60;
+
+/// The fields of the header, with their widths.
+const FIELDS: [(&str, u32); 9] = [
+    ("kind", 8),
+    ("a", 4),
+    ("b", 12),
+    ("c", 16),
+    ("d", 32),
+    ("e", 64),
+    ("f", 48),
+    ("g", 8),
+    ("i", 128),
+];
+
+/// Fields that fill whole parts of 16 bits, some twice.
+fn data(choices: &mut Choices<'_>) -> String {
+    let mut fields = Vec::new();
+    let mut bits = 0;
+    for _ in 0..1 + choices.below(8) {
+        let (name, width) = FIELDS[choices.below(FIELDS.len())];
+        fields.push(format!("h.h.{name}"));
+        bits += width;
+    }
+    let rest = (16 - bits % 16) % 16;
+    if rest > 0 {
+        fields.push(format!("{rest}w0"));
+    }
+    format!("{{ {} }}", fields.join(", "))
+}
+
+fn condition(choices: &mut Choices<'_>) -> String {
+    match choices.below(3) {
+        0 => "true".to_owned(),
+        1 => "h.h.isValid()".to_owned(),
+        _ => format!("h.h.kind > {}", choices.below(256)),
+    }
+}
+
+/// Lines of some statements.
+fn lines(
+    most: usize,
+    choices: &mut Choices<'_>,
+    line: impl Fn(&mut Choices<'_>) -> String,
+) -> String {
+    let mut text = String::new();
+    for _ in 0..1 + choices.below(most) {
+        let line = line(choices);
+        let _ = writeln!(text, "        {line}");
+    }
+    text
+}
+
+fn program(choices: &mut Choices<'_>) -> String {
+    let fields: String = FIELDS
+        .iter()
+        .map(|(name, width)| format!("bit<{width}> {name}; "))
+        .collect();
+    let verified = lines(3, choices, |choices| {
+        let (condition, data) = (condition(choices), data(choices));
+        format!("verify_checksum({condition}, {data}, h.h.c, HashAlgorithm.csum16);")
+    });
+    let changes = lines(5, choices, |choices| {
+        let (name, width) = FIELDS[choices.below(FIELDS.len())];
+        let change = format!(
+            "h.h.{name} = h.h.{name} + {width}w{};",
+            1 + choices.below(9)
+        );
+        match choices.below(2) {
+            0 => change,
+            _ => format!("if ({}) {{ {change} }}", condition(choices)),
+        }
+    });
+    let updated = lines(3, choices, |choices| {
+        let (condition, data) = (condition(choices), data(choices));
+        let to = ["c", "d", "g"][choices.below(3)];
+        format!(
+            "update_checksum({condition}, {data}, m.{to}, HashAlgorithm.csum16); h.h.{to} = m.{to};"
+        )
+    });
+    // The updates' results go to metadata first: they have other widths than the checksum.
+    format!(
+        "
+#include <core.p4>
+#include <v1model.p4>
+header h_t {{ {fields} }}
+struct headers {{ h_t h; }}
+struct meta {{ bit<16> c; bit<32> d; bit<8> g; }}
+parser P(packet_in packet, out headers h, inout meta m, inout standard_metadata_t s) {{
+    state start {{ packet.extract(h.h); transition accept; }}
+}}
+control V(inout headers h, inout meta m) {{ apply {{
+{verified}    }} }}
+control I(inout headers h, inout meta m, inout standard_metadata_t s) {{ apply {{
+        s.egress_spec = 2;
+        if (s.checksum_error == 1) {{ h.h.g = h.h.g ^ 1; }}
+{changes}    }} }}
+control E(inout headers h, inout meta m, inout standard_metadata_t s) {{ apply {{}} }}
+control C(inout headers h, inout meta m) {{ apply {{
+{updated}    }} }}
+control D(packet_out packet, in headers h) {{ apply {{ packet.emit(h.h); }} }}
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"
+    )
+}
+
+#[test]
+fn checksums_are_what_the_interpreter_makes_of_their_fields() {
+    let mut sent = 0;
+    for seed in 0..PROGRAMS {
+        let mut choices = Choices::seeded(seed);
+        let text = program(&mut choices);
+        let program = compile_text("checksums.p4", &text, &Options::default())
+            .unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let packets: Vec<Vec<u8>> = (0..PACKETS)
+            .map(|_| {
+                let length = 30 + choices.below(30);
+                choices.bytes(length)
+            })
+            .collect();
+        let list: Vec<(PortId, &[u8])> = packets
+            .iter()
+            .map(|packet| (PortId::new(1), &packet[..]))
+            .collect();
+        let [expected, compiled] = [ExecutorKind::Interp, ExecutorKind::Compile].map(|kind| {
+            let mut batch = Batch::default();
+            let mut switch = executor(kind, program.clone()).expect("a program that runs");
+            switch.process_batch(Nanos::new(0), &list, &mut batch);
+            batch
+        });
+        assert_eq!(compiled.sent, expected.sent, "seed {seed}\n{text}");
+        assert_eq!(compiled.bytes, expected.bytes, "seed {seed}\n{text}");
+        sent += expected.sent.len();
+    }
+    assert!(sent > PACKETS, "{sent} packets sent");
+}
