@@ -25,20 +25,33 @@ const FIELDS: [(&str, u32); 9] = [
     ("i", 128),
 ];
 
-/// Fields that fill whole parts of 16 bits, some twice.
-fn data(choices: &mut Choices<'_>) -> String {
-    let mut fields = Vec::new();
-    let mut bits = 0;
-    for _ in 0..1 + choices.below(8) {
-        let (name, width) = FIELDS[choices.below(FIELDS.len())];
-        fields.push(format!("h.h.{name}"));
-        bits += width;
+type Field = (&'static str, u32);
+
+fn field(choices: &mut Choices<'_>) -> Field {
+    FIELDS[choices.below(FIELDS.len())]
+}
+
+/// Most of some fields and perhaps others, filled up to whole parts of 16 bits.
+fn data(most: &[Field], choices: &mut Choices<'_>) -> String {
+    let mut fields = most.to_vec();
+    for _ in 0..choices.below(3) {
+        let at = choices.below(fields.len());
+        if choices.one_in(2) {
+            fields[at] = field(choices);
+        } else if fields.len() > 1 {
+            fields.swap_remove(at);
+        }
     }
+    let bits: u32 = fields.iter().map(|(_, width)| width).sum();
+    let mut names: Vec<String> = fields
+        .iter()
+        .map(|(name, _)| format!("h.h.{name}"))
+        .collect();
     let rest = (16 - bits % 16) % 16;
     if rest > 0 {
-        fields.push(format!("{rest}w0"));
+        names.push(format!("{rest}w0"));
     }
-    format!("{{ {} }}", fields.join(", "))
+    format!("{{ {} }}", names.join(", "))
 }
 
 fn condition(choices: &mut Choices<'_>) -> String {
@@ -68,12 +81,13 @@ fn program(choices: &mut Choices<'_>) -> String {
         .iter()
         .map(|(name, width)| format!("bit<{width}> {name}; "))
         .collect();
+    let most: Vec<Field> = (0..4 + choices.below(5)).map(|_| field(choices)).collect();
     let verified = lines(3, choices, |choices| {
-        let (condition, data) = (condition(choices), data(choices));
+        let (condition, data) = (condition(choices), data(&most, choices));
         format!("verify_checksum({condition}, {data}, h.h.c, HashAlgorithm.csum16);")
     });
     let changes = lines(5, choices, |choices| {
-        let (name, width) = FIELDS[choices.below(FIELDS.len())];
+        let (name, width) = field(choices);
         let change = format!(
             "h.h.{name} = h.h.{name} + {width}w{};",
             1 + choices.below(9)
@@ -84,7 +98,7 @@ fn program(choices: &mut Choices<'_>) -> String {
         }
     });
     let updated = lines(3, choices, |choices| {
-        let (condition, data) = (condition(choices), data(choices));
+        let (condition, data) = (condition(choices), data(&most, choices));
         let to = ["c", "d", "g"][choices.below(3)];
         format!(
             "update_checksum({condition}, {data}, m.{to}, HashAlgorithm.csum16); h.h.{to} = m.{to};"

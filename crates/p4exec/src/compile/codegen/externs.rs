@@ -10,8 +10,9 @@ use p4ir::{
     ExternId, ExternMethod, Place, Span, Type,
 };
 
+use super::joined::Bits;
 use super::place::Spot;
-use super::words::Words;
+use super::words::{Words, top_mask};
 use super::{CONSTANT, FLAGS, Gen, Helper, SUM, Symbol};
 use crate::compile::frame::Slot;
 use crate::compile::jit::{cells, field, hash_number};
@@ -50,6 +51,16 @@ const fn changes_state(callee: &ExternCallee) -> bool {
         callee,
         ExternCallee::Function(F::Hash | F::MarkToDrop | F::LogMsg | F::VerifyChecksum)
     )
+}
+
+/// What is added to a sum of parts of 16 bits: at most 32 bits of a word, and how far they are moved up to where they stand in their part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    word: Value,
+    /// Bits of the word below them.
+    low: u32,
+    width: u32,
+    up: u32,
 }
 
 impl Gen<'_, '_> {
@@ -436,12 +447,12 @@ impl Gen<'_, '_> {
                 (sum, less, more) = (total, gone, rest);
             }
         }
-        for (half, shift) in less {
-            let moved = self.shl_imm(half, shift);
+        for part in less {
+            let moved = self.part_moved(part);
             sum = self.b.ins().isub(sum, moved);
         }
-        for (half, shift) in more {
-            let moved = self.shl_imm(half, shift);
+        for part in more {
+            let moved = self.part_moved(part);
             sum = self.b.ins().iadd(sum, moved);
         }
         self.cache.insert(SUM, sum);
@@ -449,26 +460,33 @@ impl Gen<'_, '_> {
         sum
     }
 
-    /// What is added to the sum of fields: words of at most 32 bits, and how far each is moved.
-    fn parts_of(&mut self, fields: &[(Words, u32)]) -> Vec<(Value, u32)> {
+    /// What is added to the sum of fields.
+    fn parts_of(&self, fields: &[(Words, u32)]) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut end = 0;
-        for (value, width) in &self.coalesced(fields) {
+        for Bits { words, low, width } in self.coalesced(fields) {
             end += width;
-            let shift = (16 - end % 16) % 16;
-            for (i, word) in value.iter().enumerate() {
+            let up = (16 - end % 16) % 16;
+            for (i, word) in words.into_iter().enumerate() {
                 let bits = width.saturating_sub(64 * i as u32).min(64);
                 // In halves where a whole word could overflow the sum.
-                let halves = if bits > 32 {
-                    let low = self.and_imm(*word, u64::from(u32::MAX));
-                    vec![low, self.shr_imm(*word, 32)]
-                } else {
-                    vec![*word]
-                };
-                parts.extend(halves.into_iter().map(|half| (half, shift)));
+                for from in (0..bits).step_by(32) {
+                    parts.push(Part {
+                        word,
+                        low: low + from,
+                        width: (bits - from).min(32),
+                        up,
+                    });
+                }
             }
         }
         parts
+    }
+
+    /// A part as it is added.
+    fn part_moved(&mut self, part: Part) -> Value {
+        let by = part.up as i32 - part.low as i32;
+        self.moved(part.word, by, top_mask(part.width) << part.up)
     }
 
     /// `hash(result, algorithm, base, data, max)`: base + hash mod max, a max of 0 counting as 1.

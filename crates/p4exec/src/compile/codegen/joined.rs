@@ -16,6 +16,14 @@ struct Piece {
     mask: u64,
 }
 
+/// Bits of words.
+pub(super) struct Bits {
+    pub(super) words: Words,
+    /// Bits of the first word below them.
+    pub(super) low: u32,
+    pub(super) width: u32,
+}
+
 impl Gen<'_, '_> {
     /// Fields laid side by side in words, the first bit of the first field at the top of the first
     /// word; the last word is filled up with zeroes.
@@ -70,8 +78,8 @@ impl Gen<'_, '_> {
         word.unwrap_or_else(|| self.imm(0))
     }
 
-    /// The same fields, where those that stood beside each other in a word of the packet are one.
-    pub(super) fn coalesced(&mut self, fields: &[(Words, u32)]) -> Vec<(Words, u32)> {
+    /// Where the bits of fields are, those that stood beside each other in a word of the packet as one.
+    pub(super) fn coalesced(&self, fields: &[(Words, u32)]) -> Vec<Bits> {
         let mut runs: Vec<(Words, u32, Option<Origin>)> = Vec::new();
         for (value, width) in fields {
             let origin = match value[..] {
@@ -90,14 +98,19 @@ impl Gen<'_, '_> {
             }
             runs.push((value.clone(), *width, origin));
         }
-        let cut = |(value, width, origin): (Words, u32, Option<Origin>)| match origin {
-            Some(Origin { word, low, .. }) => {
-                let moved = self.moved(word, -(low as i32), top_mask(width));
-                (vec![moved], width)
-            }
-            None => (value, width),
+        let place = |(value, width, origin): (Words, u32, Option<Origin>)| match origin {
+            Some(Origin { word, low, .. }) => Bits {
+                words: vec![word],
+                low,
+                width,
+            },
+            None => Bits {
+                words: value,
+                low: 0,
+                width,
+            },
         };
-        runs.into_iter().map(cut).collect()
+        runs.into_iter().map(place).collect()
     }
 }
 

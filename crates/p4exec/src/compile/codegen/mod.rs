@@ -443,8 +443,8 @@ struct Gen<'u, 'p> {
     frame: Value,
     /// What words of the frame hold; and the last sum of [`SUM`].
     cache: HashMap<u32, Value>,
-    /// Sums that Internet checksums were made of, and what was added, with how far it was moved.
-    sums: HashMap<Value, Vec<(Value, u32)>>,
+    /// Sums that Internet checksums were made of, and what was added.
+    sums: HashMap<Value, Vec<externs::Part>>,
     /// Words of the frame as variables, if they are.
     registers: Option<Registers>,
     /// Where packets go that the parser rejects, if that is told apart.
