@@ -19,8 +19,10 @@ use p4ir::LeafKind;
 use quantities::{Bytes, Nanos, PortId};
 use serde::{Deserialize, Serialize};
 
+use super::answers::{Answer, Place};
 use super::frame::Slot;
 use super::image::Addresses;
+use super::memo::{line_of, padded};
 use super::runtime::{Runtime, WideOp};
 use super::site::{Site, first_case};
 use crate::exec::{Batch, Departure};
@@ -62,6 +64,8 @@ pub(super) struct Ctx {
     hit: u64,
     /// By table: where its image is (see [`super::image`]).
     images: *const Addresses,
+    /// By table: where its answers are (see [`super::answers`]).
+    answers: *const Place,
     /// By extern object: the cells of a counter.
     counters: *const Cells,
     /// What counters count of the packet.
@@ -217,6 +221,7 @@ pub(super) mod field {
     pub(in crate::compile) const ARGS: i32 = offset_of!(Ctx, args) as i32;
     pub(in crate::compile) const HIT: i32 = offset_of!(Ctx, hit) as i32;
     pub(in crate::compile) const IMAGES: i32 = offset_of!(Ctx, images) as i32;
+    pub(in crate::compile) const ANSWERS: i32 = offset_of!(Ctx, answers) as i32;
     pub(in crate::compile) const COUNTERS: i32 = offset_of!(Ctx, counters) as i32;
     pub(in crate::compile) const LENGTH: i32 = offset_of!(Ctx, length) as i32;
     pub(in crate::compile) const NOW_US: i32 = offset_of!(Ctx, now_us) as i32;
@@ -233,10 +238,11 @@ pub(super) mod field {
     pub(in crate::compile) const KEY: i32 = offset_of!(Ctx, key) as i32;
 
     /// Those that stay as they are while code runs; what they are of a packet, the function of all blocks does not read here.
-    pub(in crate::compile) const CONSTANT: [i32; 7] = [
+    pub(in crate::compile) const CONSTANT: [i32; 8] = [
         PACKET,
         PACKET_LEN,
         IMAGES,
+        ANSWERS,
         COUNTERS,
         LENGTH,
         NOW_US,
@@ -248,6 +254,15 @@ pub(super) mod field {
 pub(super) const ABI: &[u32] = &[
     size_of::<Ctx>() as u32,
     size_of::<Addresses>() as u32,
+    size_of::<Place>() as u32,
+    offset_of!(Place, lines) as u32,
+    offset_of!(Place, generation) as u32,
+    size_of::<Answer>() as u32,
+    offset_of!(Answer, key) as u32,
+    offset_of!(Answer, generation) as u32,
+    offset_of!(Answer, position) as u32,
+    offset_of!(Answer, args) as u32,
+    offset_of!(Answer, hit) as u32,
     field::PACKET as u32,
     field::PACKET_LEN as u32,
     field::CURSOR as u32,
@@ -256,6 +271,7 @@ pub(super) const ABI: &[u32] = &[
     field::ARGS as u32,
     field::HIT as u32,
     field::IMAGES as u32,
+    field::ANSWERS as u32,
     field::COUNTERS as u32,
     field::LENGTH as u32,
     field::NOW_US as u32,
@@ -416,6 +432,7 @@ impl<'a> Session<'a> {
         code: &'a Code,
         runtime: Runtime<'a>,
         images: &'a [Addresses],
+        answers: &'a [Place],
         counters: &'a [Cells],
         port_status: &'a [u64],
     ) -> Self {
@@ -428,6 +445,7 @@ impl<'a> Session<'a> {
             args: std::ptr::null(),
             hit: 0,
             images: images.as_ptr(),
+            answers: answers.as_ptr(),
             counters: counters.as_ptr(),
             length: 0,
             now_us: 0,
@@ -641,15 +659,28 @@ helpers! {
         let key = slice::from_raw_parts(key, key_len as usize);
         let selector = slice::from_raw_parts(selector, selector_len as usize);
         runtime.length = Bytes::new((*ctx).length);
-        let applied = runtime.apply(table as usize, key, selector, (*ctx).arrival as usize);
+        let place = *(*ctx).answers.add(table as usize);
+        let memo = place.lines == 0;
+        let applied = runtime.apply((table as usize, memo), key, selector, (*ctx).arrival as usize);
         (*ctx).hit = u64::from(applied.hit);
-        match applied.action {
+        let position = match applied.action {
             Some((position, args)) => {
                 (*ctx).args = args.as_ptr();
                 position as u64
             }
             None => u64::MAX,
+        };
+        if !memo && let Some(words) = padded(key) {
+            let lines = std::ptr::with_exposed_provenance_mut::<Answer>(place.lines as usize);
+            *lines.add(line_of(&words)) = Answer {
+                key: words,
+                generation: place.generation,
+                position,
+                args: (*ctx).args.expose_provenance() as u64,
+                hit: (*ctx).hit,
+            };
         }
+        position
     }
     /// Computes a [`WideOp`]: operation, widths in bits, operands, result.
     Wide = wide(op: u64, width_a: u64, width_b: u64, a: *const u64, b: *const u64, out: *mut u64) {

@@ -7,10 +7,10 @@
 use crate::tables::Slot;
 
 /// Longer keys are looked up every time.
-const WORDS: usize = 4;
+pub(super) const KEY_WORDS: usize = 4;
 
 /// Answers kept per table.
-const LINES: usize = 256;
+pub(super) const LINES: usize = 256;
 
 /// A lookup that found nothing.
 const MISS: Slot = Slot::MAX;
@@ -19,7 +19,7 @@ const MISS: Slot = Slot::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Line {
-    key: [u64; WORDS],
+    key: [u64; KEY_WORDS],
     slot: Slot,
     /// The table's revision when it was found; no table has revision 0.
     revision: u64,
@@ -28,7 +28,7 @@ struct Line {
 impl Line {
     // Apart from [`Memo::find`], whose stack would else be laid out for a line of it in every lookup.
     #[inline(never)]
-    fn set(&mut self, key: [u64; WORDS], slot: Slot, revision: u64) {
+    fn set(&mut self, key: [u64; KEY_WORDS], slot: Slot, revision: u64) {
         *self = Self {
             key,
             slot,
@@ -39,7 +39,7 @@ impl Line {
 
 /// Whether keys are the same, word by word: compared as a whole, one would first be written to memory and then waited for.
 #[inline]
-fn same(a: &[u64; WORDS], b: &[u64; WORDS]) -> bool {
+fn same(a: &[u64; KEY_WORDS], b: &[u64; KEY_WORDS]) -> bool {
     let differences = a.iter().zip(b).map(|(a, b)| a ^ b);
     differences.fold(0, |all, difference| all | difference) == 0
 }
@@ -93,16 +93,32 @@ fn lines_of_table() -> Box<[Line; LINES]> {
     Box::new([Line::default(); LINES])
 }
 
+/// What the words of a key are multiplied with.
+pub(super) const FACTORS: [u64; KEY_WORDS] = [
+    0x9e37_79b9_7f4a_7c15,
+    0xbf58_476d_1ce4_e5b9,
+    0x94d0_49bb_1331_11eb,
+    0xd6e8_feb8_6659_fd93,
+];
+
+/// A key filled up with zeroes, if it is not too long.
+#[inline]
+pub(super) fn padded(key: &[u64]) -> Option<[u64; KEY_WORDS]> {
+    let mut words = [0; KEY_WORDS];
+    words.get_mut(..key.len())?.copy_from_slice(key);
+    Some(words)
+}
+
+/// The line of a key, filled up with zeroes.
+#[inline]
+pub(super) fn line_of(key: &[u64; KEY_WORDS]) -> usize {
+    (sum(*key) >> (64 - LINES.trailing_zeros())) as usize
+}
+
 /// A sum of products of a key's words with odd constants; its top bits are the key's line. Words that are zero add nothing,
 /// so keys with zeros behind have the sum of those without.
 #[inline]
 fn sum<const N: usize>(key: [u64; N]) -> u64 {
-    const FACTORS: [u64; WORDS] = [
-        0x9e37_79b9_7f4a_7c15,
-        0xbf58_476d_1ce4_e5b9,
-        0x94d0_49bb_1331_11eb,
-        0xd6e8_feb8_6659_fd93,
-    ];
     key.iter().zip(FACTORS).fold(0, |sum, (word, factor)| {
         sum.wrapping_add((word ^ (word >> 32)).wrapping_mul(factor))
     })

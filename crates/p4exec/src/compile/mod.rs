@@ -35,6 +35,7 @@
 //! same.
 
 mod ahead;
+mod answers;
 mod codegen;
 mod frame;
 mod image;
@@ -72,6 +73,7 @@ use crate::trace::Tracer;
 use crate::v1model::{DROP_PORT, StandardFields, V1ModelInfo, instance_type};
 use crate::value::Bits;
 use ahead::LookAhead;
+use answers::Answers;
 use frame::{FrameLayout, words_of};
 use image::Images;
 use jit::{Arrival, BlockKind, Cells, Code, LARGEST_PRIORITY, Left, Session};
@@ -99,6 +101,7 @@ pub struct Compiled {
     /// Where first look-ups are kept, if the code can look ahead and it is worth it.
     ahead: Option<Box<LookAhead>>,
     images: Images,
+    answers: Answers,
     counters: Vec<Cells>,
     /// Which ports are up, as the program's metadata has it.
     port_status: Vec<u64>,
@@ -215,6 +218,7 @@ impl Compiled {
             memo: Memo::new(program.tables.len()),
             ahead: None,
             images: Images::new(&program, object.looked_up.clone()),
+            answers: Answers::new(&program),
             counters: Vec::new(),
             port_status: Vec::new(),
             fresh: false,
@@ -265,6 +269,7 @@ impl Compiled {
             memo: Memo::new(self.program.tables.len()),
             ahead: None,
             images: self.images.sibling(&self.program),
+            answers: Answers::new(&self.program),
             counters: Vec::new(),
             port_status: Vec::new(),
             fresh: false,
@@ -299,6 +304,7 @@ impl Compiled {
             } else if self.ahead.is_none() {
                 self.ahead = Some(Box::default());
             }
+            self.answers.refresh(state, self.ahead.is_some());
             self.fresh = true;
         }
         Machine {
@@ -318,6 +324,7 @@ impl Compiled {
                     length: quantities::Bytes::default(),
                 },
                 self.images.addresses(),
+                self.answers.places(),
                 &self.counters,
                 &self.port_status,
             ),

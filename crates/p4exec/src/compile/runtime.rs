@@ -97,10 +97,11 @@ pub(super) struct Runtime<'a> {
 impl Runtime<'_> {
     // ----- tables -----
 
-    /// Looks a dense key up for the packet of a batch that has this number, counts, and finds the action to run.
+    /// Looks a dense key up for the packet of a batch that has this number, counts, and finds the action to run. What was found lately
+    /// is remembered, if asked for.
     pub(super) fn apply(
         &mut self,
-        table: usize,
+        (table, remembers): (usize, bool),
         key: &[u64],
         selector: &[u8],
         packet: usize,
@@ -117,7 +118,7 @@ impl Runtime<'_> {
         let slot = if let Some(slot) = foreseen.of(id) {
             debug_assert_eq!(slot, table.lookup_dense(key), "looked up ahead");
             slot
-        } else if table.is_quick() {
+        } else if table.is_quick() || !remembers {
             table.lookup_dense(key)
         } else {
             let place = (id.index(), table.revision().number());

@@ -102,6 +102,11 @@ impl Records {
         prefetch_item(&self.words, base + self.stride - 1);
     }
 
+    /// Where all records are in memory.
+    pub(crate) fn address(&self) -> usize {
+        self.words.as_ptr().addr()
+    }
+
     /// Action word and arguments.
     #[inline]
     pub(crate) fn row(&self, slot: Slot) -> &[u64] {

@@ -242,6 +242,11 @@ impl Table {
         self.records.row(slot)
     }
 
+    /// The address of the rows of all slots; they stay there as long as no entry comes or goes.
+    pub(crate) fn rows_at(&self) -> usize {
+        self.records.address()
+    }
+
     /// The row that a hash value picks from the one-shot set of a slot; `None` if no member lives.
     #[must_use]
     pub fn one_shot_row(&self, slot: Slot, hash: u64, ports: &PortSet) -> Option<&[u64]> {

@@ -14,7 +14,9 @@ use p4ir::{Entity as _, MatchKind, TableId, VarId};
 
 use super::words::Words;
 use super::{CONSTANT, Cut, Exits, FLAGS, Gen, Helper, Label, field};
+use crate::compile::answers::{Answer, Place, is_plain};
 use crate::compile::image::{self, Addresses};
+use crate::compile::memo::{FACTORS, KEY_WORDS, LINES};
 use crate::externs::hash::HashAlgorithm;
 use crate::state::ProfileState;
 use crate::tables::layout::low_ones;
@@ -136,15 +138,19 @@ impl<'p> Gen<'_, 'p> {
             args,
             hit,
         };
+        let done = self.label();
         let Some(choice) = self.choice_here(id) else {
+            self.look_up_answer(id, &key, found, done);
             self.look_up_outside(id, &key, &selector, found);
+            self.goto(done);
+            self.bind(done);
             return found;
         };
-        let done = self.label();
         let outside = self.look_up_here(id, &key, (choice, &selector), found);
         self.goto(done);
         self.bind(outside);
         self.set_cold();
+        self.look_up_answer(id, &key, found, done);
         self.look_up_outside(id, &key, &selector, found);
         self.goto(done);
         self.bind(done);
@@ -169,6 +175,56 @@ impl<'p> Gen<'_, 'p> {
         };
         self.unit.looked_up.insert(id);
         Some(choice)
+    }
+
+    /// Finds the answer to the same key from before, if the table keeps answers; else the code goes `on` after it was found.
+    fn look_up_answer(&mut self, id: TableId, key: &[Value], found: Found, on: Label) {
+        let table = &self.unit.program.tables[id];
+        if !is_plain(table) || !(1..=KEY_WORDS).contains(&key.len()) || self.unit.looks_ahead {
+            return;
+        }
+        let places = self.load_ctx(field::ANSWERS);
+        let at = id.index() * size_of::<Place>();
+        let place =
+            |g: &mut Self, field: usize| g.b.ins().load(I64, CONSTANT, places, (at + field) as i32);
+        let lines = place(self, offset_of!(Place, lines));
+        let generation = place(self, offset_of!(Place, generation));
+        let none = self.label();
+        self.branch_unless(lines, none);
+        let mut sum = self.imm(0);
+        for (word, factor) in key.iter().zip(FACTORS) {
+            let high = self.shr_imm(*word, 32);
+            let folded = self.b.ins().bxor(*word, high);
+            let factor = self.imm_u(factor);
+            let product = self.b.ins().imul(folded, factor);
+            sum = self.b.ins().iadd(sum, product);
+        }
+        let (count, bytes) = (LINES.trailing_zeros(), size_of::<Answer>().trailing_zeros());
+        let mask = (LINES as u64 - 1) << bytes;
+        let offset = self.moved(sum, (count + bytes) as i32 - 64, mask);
+        let line = self.b.ins().iadd(lines, offset);
+        let of_line = |g: &mut Self, field: usize| g.b.ins().load(I64, FLAGS, line, field as i32);
+        let known = of_line(self, offset_of!(Answer, generation));
+        let mut differences = self.b.ins().bxor(known, generation);
+        for (i, word) in key.iter().enumerate() {
+            let known = of_line(self, offset_of!(Answer, key) + i * size_of::<u64>());
+            let difference = self.b.ins().bxor(known, *word);
+            differences = self.b.ins().bor(differences, difference);
+        }
+        let same = self.label();
+        self.branch(differences, none, same);
+        self.bind(same);
+        for (variable, field) in [
+            (found.position, offset_of!(Answer, position)),
+            (found.args, offset_of!(Answer, args)),
+            (found.hit, offset_of!(Answer, hit)),
+        ] {
+            let value = of_line(self, field);
+            self.b.def_var(variable, value);
+        }
+        self.goto(on);
+        self.bind(none);
+        self.set_cold();
     }
 
     /// Asks a helper.
