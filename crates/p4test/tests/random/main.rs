@@ -1,6 +1,7 @@
 //! Random runs and programs, and the kept inputs of the fuzz targets.
 
 mod ahead;
+mod answers;
 mod checksums;
 mod differential;
 mod fuzz_corpus;

@@ -1,0 +1,193 @@
+//! Answers of look-ups that are kept: packets ask the same again and again, and between batches entries, defaults and whole states change.
+
+use std::sync::Arc;
+
+use p4exec::tables::{ActionCall, EntryAction, EntryPriority, FieldMatch, NewEntry};
+use p4exec::value::Bits;
+use p4exec::{Batch, ExecutorKind, RuntimeState, Update, executor};
+use p4front::Options;
+use p4test::compile_text;
+use packetgen::Choices;
+use quantities::{Nanos, PortId};
+
+/// Entries of each table: more than are compared one by one.
+const ENTRIES: u32 = 40;
+
+/// Changes, with packets after each.
+const ROUNDS: usize = 600;
+
+/// Keys of one to five words, and one table that counts.
+const TABLES: [&str; 6] = ["one", "two", "three", "four", "five", "counted"];
+
+fn program() -> String {
+    let table = |(nth, name): (usize, &&str)| {
+        let words = [
+            "a: ternary;",
+            "b: exact;",
+            "c: exact;",
+            "d: exact;",
+            "e: exact;",
+        ];
+        let keys: String = words[..=nth.min(4)]
+            .iter()
+            .map(|word| format!("h.h.{word} "))
+            .collect();
+        let counters = if *name == "counted" {
+            "counters = seen;"
+        } else {
+            ""
+        };
+        format!(
+            "table {name} {{ key = {{ {keys} }} actions = {{ mark; drop; NoAction; }} default_action = drop(); {counters} size = 64; }}\n"
+        )
+    };
+    let tables: String = TABLES.iter().enumerate().map(table).collect();
+    let applied: String = TABLES
+        .iter()
+        .enumerate()
+        .map(|(nth, name)| {
+            format!("if (h.h.kind == {nth} && {name}.apply().hit) {{ h.h.hit = 1; }}\n")
+        })
+        .collect();
+    format!(
+        "
+#include <core.p4>
+#include <v1model.p4>
+header h_t {{ bit<8> kind; bit<64> a; bit<64> b; bit<64> c; bit<64> d; bit<64> e; bit<8> mark; bit<8> hit; }}
+struct headers {{ h_t h; }}
+struct meta {{ }}
+parser P(packet_in packet, out headers h, inout meta m, inout standard_metadata_t s) {{
+    state start {{ packet.extract(h.h); transition accept; }}
+}}
+control V(inout headers h, inout meta m) {{ apply {{}} }}
+control I(inout headers h, inout meta m, inout standard_metadata_t s) {{
+    direct_counter(CounterType.packets) seen;
+    action mark(bit<8> mark) {{ h.h.mark = mark; s.egress_spec = 2; }}
+    action drop() {{ mark_to_drop(s); }}
+    {tables}
+    apply {{ s.egress_spec = 1; {applied} }}
+}}
+control E(inout headers h, inout meta m, inout standard_metadata_t s) {{ apply {{}} }}
+control C(inout headers h, inout meta m) {{ apply {{}} }}
+control D(packet_out packet, in headers h) {{ apply {{ packet.emit(h.h); }} }}
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"
+    )
+}
+
+/// The key and the priority of an entry. Every eighth one matches seven others, too.
+fn key(nth_table: usize, entry: u32) -> (Vec<FieldMatch>, EntryPriority) {
+    let mask = if entry.is_multiple_of(8) { 0x38 } else { 0x3f };
+    let bits = |value: u32| Bits::from_u64(64, u64::from(value));
+    let mut key = vec![FieldMatch::Ternary {
+        value: bits(entry & mask),
+        mask: bits(mask),
+    }];
+    for _ in 0..nth_table.min(4) {
+        key.push(FieldMatch::Exact(bits(7)));
+    }
+    (key, EntryPriority(1 + (entry % 8) as i32))
+}
+
+/// A change of a table: an entry comes, goes or does something else, or the default does.
+fn change(state: &RuntimeState, choices: &mut Choices<'_>) -> Update {
+    let nth = choices.below(TABLES.len());
+    let table = state.table_named(&format!("I.{}", TABLES[nth]));
+    let table = table.expect("a table of the program");
+    let action = state.action_named("I.mark").expect("its action");
+    let call = ActionCall {
+        action,
+        args: vec![Bits::from_u64(8, choices.below(256) as u64)],
+    };
+    let (key, priority) = key(nth, choices.below(ENTRIES as usize) as u32);
+    match choices.below(4) {
+        0 => Update::DeleteEntry {
+            table,
+            key,
+            priority,
+        },
+        1 => Update::ModifyEntry {
+            table,
+            key,
+            priority,
+            action: EntryAction::Call(call),
+            options: None,
+        },
+        2 => Update::SetDefault {
+            table,
+            call: choices.one_in(2).then_some(call),
+        },
+        _ => Update::InsertEntry {
+            table,
+            entry: NewEntry {
+                key,
+                priority,
+                action: EntryAction::Call(call),
+                is_const: false,
+                options: Default::default(),
+            },
+        },
+    }
+}
+
+fn packet(choices: &mut Choices<'_>) -> Vec<u8> {
+    let mut bytes = vec![choices.below(TABLES.len()) as u8];
+    bytes.extend((choices.below(64) as u64).to_be_bytes());
+    for _ in 0..4 {
+        // Few do not come near an entry.
+        let value = if choices.one_in(20) { 8_u64 } else { 7 };
+        bytes.extend(value.to_be_bytes());
+    }
+    bytes.extend([0; 2]);
+    bytes
+}
+
+#[test]
+fn answers_are_forgotten_when_tables_change() {
+    let program = compile_text("answers.p4", &program(), &Options::default());
+    let program = program.expect("the program compiles");
+    let mut switches = [ExecutorKind::Interp, ExecutorKind::Compile]
+        .map(|kind| executor(kind, Arc::clone(&program)).expect("it starts"));
+    let mut choices = Choices::seeded(11);
+    let mut kept: Option<RuntimeState> = None;
+    let (mut hits, mut changed) = (0, 0);
+    for round in 0..ROUNDS {
+        // First the tables are filled; then they change one at a time.
+        let changes = if round == 0 { 3000 } else { choices.below(2) };
+        for _ in 0..changes {
+            let update = change(switches[0].state(), &mut choices);
+            let [one, other] = &mut switches;
+            let taken = one.state_mut().apply(update.clone(), Nanos::new(0)).is_ok();
+            assert_eq!(
+                taken,
+                other.state_mut().apply(update, Nanos::new(0)).is_ok()
+            );
+            changed += usize::from(taken);
+        }
+        if choices.one_in(20) {
+            // The whole state is that of some time ago, and this one's turn comes again.
+            let now = switches[0].state().clone();
+            let then = kept.replace(now.clone()).unwrap_or(now);
+            for switch in &mut switches {
+                switch.state_mut().clone_from(&then);
+            }
+        }
+        let count = 1 + choices.below(60);
+        let packets: Vec<Vec<u8>> = (0..count).map(|_| packet(&mut choices)).collect();
+        let list: Vec<(PortId, &[u8])> = packets.iter().map(|p| (PortId::new(1), &p[..])).collect();
+        let [expected, compiled] = switches.each_mut().map(|switch| {
+            let mut out = Batch::default();
+            switch.process_batch(Nanos::new(0), &list, &mut out);
+            out
+        });
+        assert_eq!(compiled.sent, expected.sent, "round {round}");
+        assert_eq!(compiled.bytes, expected.bytes, "round {round}");
+        assert_eq!(compiled.dropped, expected.dropped, "round {round}");
+        let hit = |sent: &&p4exec::Departure| expected.packet(sent).last() == Some(&1);
+        hits += expected.sent.iter().filter(hit).count();
+    }
+    assert!(
+        hits > 5000 && changed > 500,
+        "{hits} hits, {changed} changes"
+    );
+}
