@@ -172,6 +172,16 @@ fn answers_are_forgotten_when_tables_change() {
                 switch.state_mut().clone_from(&then);
             }
         }
+        // A copy takes the state's place, and what was there goes on to change.
+        let mut before = switches.each_mut().map(|switch| {
+            let copy = switch.state().clone();
+            std::mem::replace(switch.state_mut(), copy)
+        });
+        for _ in 0..50 {
+            let update = change(&before[1], &mut choices);
+            // What is refused changes nothing.
+            let _ = before[1].apply(update, Nanos::new(0));
+        }
         let count = 1 + choices.below(60);
         let packets: Vec<Vec<u8>> = (0..count).map(|_| packet(&mut choices)).collect();
         let list: Vec<(PortId, &[u8])> = packets.iter().map(|p| (PortId::new(1), &p[..])).collect();
