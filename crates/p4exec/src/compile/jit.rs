@@ -25,12 +25,13 @@ use super::image::Addresses;
 use super::memo::{line_of, padded};
 use super::runtime::{Runtime, WideOp};
 use super::site::{Site, first_case};
-use crate::exec::{Batch, Departure};
+use crate::exec::{Batch, Departure, DropReason};
 use crate::externs::counter::CounterCell;
 use crate::externs::hash::HashAlgorithm;
 use crate::forward::Way;
 use crate::path::Pass;
 use crate::state::{ExternState, RuntimeState};
+use crate::tables::TOGETHER;
 
 /// [`prefetch`](crate::prefetch) of what lies so many bytes behind: parts of what cannot be looked at before it is in the cache.
 #[inline]
@@ -89,6 +90,8 @@ pub(super) struct Ctx {
     start: *mut u8,
     /// Where the next departure goes.
     sent: *mut Departure,
+    /// Where the next packet is noted that is dropped: twice its number, and one more if egress dropped it.
+    dropped: *mut u64,
     /// Where the key of a look-up goes that is found ahead, room for [`KEY_WORDS`].
     key: *mut u64,
     /// A [`Runtime`].
@@ -235,6 +238,7 @@ pub(super) mod field {
     pub(in crate::compile) const ALL_BYTES: i32 = offset_of!(Ctx, all_bytes) as i32;
     pub(in crate::compile) const START: i32 = offset_of!(Ctx, start) as i32;
     pub(in crate::compile) const SENT: i32 = offset_of!(Ctx, sent) as i32;
+    pub(in crate::compile) const DROPPED: i32 = offset_of!(Ctx, dropped) as i32;
     pub(in crate::compile) const KEY: i32 = offset_of!(Ctx, key) as i32;
 
     /// Those that stay as they are while code runs; what they are of a packet, the function of all blocks does not read here.
@@ -285,6 +289,7 @@ pub(super) const ABI: &[u32] = &[
     field::ALL_BYTES as u32,
     field::START as u32,
     field::SENT as u32,
+    field::DROPPED as u32,
     field::KEY as u32,
     KEY_WORDS as u32,
     FIRST_TABLE as u32,
@@ -403,6 +408,7 @@ impl Drop for Code {
 pub(super) struct Session<'a> {
     code: &'a Code,
     ctx: Ctx,
+    dropped: [u64; TOGETHER],
     pub(super) runtime: Runtime<'a>,
 }
 
@@ -459,10 +465,16 @@ impl<'a> Session<'a> {
             all_bytes: std::ptr::null_mut(),
             start: std::ptr::null_mut(),
             sent: std::ptr::null_mut(),
+            dropped: std::ptr::null_mut(),
             key: std::ptr::null_mut(),
             runtime: std::ptr::null_mut(),
         };
-        Self { code, ctx, runtime }
+        Self {
+            code,
+            ctx,
+            dropped: [0; TOGETHER],
+            runtime,
+        }
     }
 
     /// Runs a block that does not write packets.
@@ -492,7 +504,8 @@ impl<'a> Session<'a> {
     }
 
     /// Runs all blocks of a program that has a function for that on packets of a batch, the first of which has this number,
-    /// until one leaves the short way; which that is, and how. Those before it were sent: headers of at most `room` bytes, then the payload.
+    /// until one leaves the short way; which that is, and how. Those before it were dropped, or sent: headers of at most `room` bytes,
+    /// then the payload. They are at most [`TOGETHER`].
     pub(super) fn run_whole(
         &mut self,
         now: Nanos,
@@ -502,6 +515,7 @@ impl<'a> Session<'a> {
         room: usize,
     ) -> Option<Left> {
         let whole = self.code.whole?;
+        assert!(packets.len() <= TOGETHER, "there is room for so many drops");
         let payloads: usize = packets.iter().map(|(_, packet)| packet.len()).sum();
         // Words are written whole, so up to seven bytes behind the last one are scratch.
         out.bytes.reserve(packets.len() * room + payloads + 8);
@@ -510,7 +524,9 @@ impl<'a> Session<'a> {
         self.ctx.all_bytes = out.bytes.as_mut_ptr();
         self.ctx.start = out.bytes.spare_capacity_mut().as_mut_ptr().cast();
         self.ctx.sent = out.sent.spare_capacity_mut().as_mut_ptr().cast();
+        self.ctx.dropped = self.dropped.as_mut_ptr();
         let (from, departure) = (self.ctx.start, self.ctx.sent);
+        let drop = self.ctx.dropped.cast_const();
         // The function counts on before it looks at a packet.
         self.ctx.arrival = (first as u64).wrapping_sub(1);
         let code = self.run_arrivals(whole, now, packets);
@@ -521,6 +537,14 @@ impl<'a> Session<'a> {
             out.bytes.set_len(written + bytes);
             let departures = usize::try_from(self.ctx.sent.offset_from(departure)).unwrap_or(0);
             out.sent.set_len(sent + departures);
+        }
+        let drops = (self.ctx.dropped.addr() - drop.addr()) / size_of::<u64>();
+        for word in self.dropped.iter().take(drops) {
+            let reason = match word % 2 {
+                0 => DropReason::Ingress,
+                _ => DropReason::Egress,
+            };
+            out.dropped.push(((word / 2) as u32, reason));
         }
         (code != Way::Sent as u64).then(|| Left {
             packet: self.ctx.arrival as usize,

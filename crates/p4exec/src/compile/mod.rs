@@ -428,6 +428,9 @@ impl Machine<'_> {
         packets: &[Arrival<'_>],
         out: &mut Batch,
     ) {
+        if packets.len() <= AHEAD {
+            return self.forward_some(info, now, packets, 0, out);
+        }
         let mut first = 0;
         for chunk in packets.chunks(AHEAD) {
             prefetch_headers(packets, first + AHEAD);

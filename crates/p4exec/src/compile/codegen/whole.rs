@@ -196,7 +196,7 @@ impl Blocks for Steps<'_, '_, '_> {
 
 impl Gen<'_, '_> {
     /// The function of all blocks. It takes the packets from [`field::NEXT`] to [`field::STOP`], with a frame whose metadata is set as of a
-    /// received packet, cleared else, unless words are variables; it returns a [`Way`], which is [`Way::Sent`] when all were sent.
+    /// received packet, cleared else, unless words are variables; it returns a [`Way`], which is [`Way::Sent`] when all were sent or dropped.
     ///
     /// Where the switch looks ahead, it takes one packet, and returns where [`Gen::end_ahead`] says.
     pub(super) fn whole(&mut self, info: &V1ModelInfo) {
@@ -242,8 +242,25 @@ impl Gen<'_, '_> {
         }
         for (label, way) in exits.into_iter().zip(WAYS) {
             self.bind(label);
+            let dropped = matches!(way, Way::DroppedInIngress | Way::DroppedInEgress);
+            if dropped && self.live && !self.unit.looks_ahead {
+                self.note_drop(way);
+                self.goto(top);
+            }
             self.end(way);
         }
+    }
+
+    /// Notes that the packet is dropped.
+    fn note_drop(&mut self, way: Way) {
+        let number = self.load_ctx(field::ARRIVAL);
+        let twice = self.b.ins().iadd(number, number);
+        let egress = i64::from(way == Way::DroppedInEgress);
+        let word = self.b.ins().iadd_imm_s(twice, egress);
+        let at = self.load_ctx(field::DROPPED);
+        self.b.ins().store(FLAGS, word, at, 0);
+        let next = self.b.ins().iadd_imm_s(at, size_of::<u64>() as i64);
+        self.store_ctx(field::DROPPED, next);
     }
 
     /// Takes the next packet, or returns if there is none.
