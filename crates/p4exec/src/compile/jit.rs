@@ -1,12 +1,13 @@
 //! Calls of compiled code, and the helpers that it calls: the one file of this crate with `unsafe`.
 //!
 //! Compiled code is called with a [`Ctx`] and the frame, and calls back through [`Helper`]s. What
-//! makes this sound: [`Session::run`] is the only caller; it fills the `Ctx` with pointers that live
+//! makes this sound: [`Session`] is the only caller; it fills the `Ctx` with pointers that live
 //! until the call returns; the code generator is the only author of the code (in this process, or in
 //! another one of the same build, which [`Object::check`](super::object::Object) asks for), reads and writes the
 //! frame and the output only within the bounds that the layout gave it, and the packet only after it
 //! compared with its length; helpers make references only for their own duration, while the code
-//! that called them waits.
+//! that called them waits. The function of all blocks takes the packets of a batch from where they lie, and writes bytes, departures
+//! and drops where [`Session::run_whole`] made room for all of them.
 
 #![allow(unsafe_code)]
 

@@ -20,12 +20,13 @@
 //! values beyond 64 bits.
 //!
 //! Keys reach the tables packed as they are stored. Exact tables take one probe; what a lookup in
-//! another table found is remembered (`memo.rs`) for as long as the table's entries stay the same. While a table is large,
+//! another table found is remembered (`memo.rs`) for as long as the table's entries stay the same; where it changes nothing and picks
+//! nothing, native code finds what it came to by itself (`answers.rs`). While a table is large,
 //! the first look-ups of many packets are made together, before these are run (`ahead.rs`).
 //!
-//! A packet that asks for nothing special stays in one loop (`Machine::forward`) that allocates
-//! nothing: one call, or in with parser and ingress and out with egress and deparser, its bytes written
-//! straight into the batch. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
+//! Packets that ask for nothing special stay in one loop that allocates nothing. Where all blocks are one function, the loop is in it:
+//! it takes packet after packet, and writes bytes, departures and drops straight into the batch. Else it is `Machine::forward_each`: in
+//! with parser and ingress, out with egress and deparser. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
 //! continues on the same [`Path`](crate::path) as in the interpreter, with compiled blocks.
 //!
 //! Tofino's six blocks are a function each, and every packet goes the way of `tna_path`, as in the interpreter.
