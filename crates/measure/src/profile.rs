@@ -20,7 +20,7 @@ const SECONDS: f64 = 0.02;
 /// What the parts of a program cost, in nanoseconds over all packets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Profile {
-    /// Packets in and out: what a program costs that does nothing.
+    /// Packets in: what a program costs that takes them and does nothing. What comes out is written in `deparser`.
     pub around: f64,
     /// Checksums that are verified are in `ingress`, those that are computed in `deparser`.
     pub parser: f64,
@@ -28,7 +28,7 @@ pub struct Profile {
     pub ingress: f64,
     /// With its tables.
     pub egress: f64,
-    /// Behind egress.
+    /// Behind egress: headers and payload are put together, and the departure noted.
     pub deparser: f64,
     /// The sum.
     pub whole: f64,

@@ -298,11 +298,11 @@ impl ProfileReport {
             rows.push(vec![name.to_owned(), time, share]);
         };
         for (name, nanoseconds) in [
-            ("packets in and out", profile.around),
+            ("packets in", profile.around),
             ("parser", profile.parser),
             ("ingress", profile.ingress),
             ("egress", profile.egress),
-            ("deparser", profile.deparser),
+            ("deparser, packets out", profile.deparser),
             ("in all", profile.whole),
         ] {
             row(name, nanoseconds);

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use p4ir::{Entity as _, TableId};
 use quantities::Nanos;
 
-use super::jit::{Arrival, KEY_WORDS};
+use super::jit::Arrival;
+use super::memo::KEY_WORDS;
 use super::runtime::Foreseen;
 use super::{Machine, prefetch_headers};
 use crate::exec::Batch;

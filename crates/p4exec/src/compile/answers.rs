@@ -96,7 +96,10 @@ impl Answers {
             let place = &mut self.places[kept.table.index()];
             let marks = data.cells(kept.table).is_some_and(TableCells::keeps);
             let table = control.known_table(kept.table);
-            let table = table.filter(|table| !table.is_quick() && !marks && !looks_ahead);
+            let table = table.filter(|table| {
+                let short = is_short(table.layout().dense_words());
+                short && !table.is_quick() && !marks && !looks_ahead
+            });
             let Some(table) = table else {
                 place.lines = 0;
                 continue;
@@ -117,7 +120,12 @@ impl Answers {
     }
 }
 
-/// Whether look-ups of a table change nothing and pick nothing, and its keys are short enough.
+/// Whether look-ups of a table change nothing and pick nothing, but for times, which entries may keep.
 pub(super) fn is_plain(table: &p4ir::Table) -> bool {
-    table.direct.is_empty() && table.implementation.is_none() && !table.keys.is_empty()
+    table.direct.is_empty() && table.implementation.is_none()
+}
+
+/// Whether answers may be kept for keys of so many words.
+pub(super) fn is_short(words: usize) -> bool {
+    (1..=KEY_WORDS).contains(&words)
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::answers::{Answer, Place};
 use super::frame::Slot;
 use super::image::Addresses;
-use super::memo::{line_of, padded};
+use super::memo::{KEY_WORDS, line_of, padded};
 use super::runtime::{Runtime, WideOp};
 use super::site::{Site, first_case};
 use crate::exec::{Batch, Departure, DropReason};
@@ -320,9 +320,6 @@ pub(super) const ABI: &[u32] = &[
     Helper::COUNT,
 ];
 
-/// Words of the longest key that is looked up ahead.
-pub(super) const KEY_WORDS: usize = 4;
-
 /// What the function that looks ahead returns for the first table, and one more for each after it. Less says that there is no look-up.
 pub(super) const FIRST_TABLE: u64 = 16;
 
@@ -587,10 +584,6 @@ impl<'a> Session<'a> {
     }
 
     fn run_writing(&mut self, kind: BlockKind, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {
-        self.run_block(self.code.blocks[kind as usize], pass, out)
-    }
-
-    fn run_block(&mut self, block: Block, pass: Pass<'_>, out: *mut u8) -> (Ended, *mut u8) {
         self.runtime.now = pass.now;
         self.runtime.scratch.start_block();
         let frame = self.runtime.frame.as_mut_ptr();
@@ -605,6 +598,7 @@ impl<'a> Session<'a> {
         self.ctx.requested = 0;
         self.ctx.runtime = (&raw mut self.runtime).cast();
         let ctx = &raw mut self.ctx;
+        let block = self.code.blocks[kind as usize];
         // SAFETY: see the module documentation; the frame has the length the code was made for.
         let code = unsafe { block(ctx, frame) };
         let ended = Ended {
@@ -620,7 +614,7 @@ impl Ctx {
     ///
     /// # Safety
     ///
-    /// `ctx` is the one that [`Session::run`] gave to the code that calls.
+    /// `ctx` is the one that [`Session`] gave to the code that calls.
     unsafe fn runtime<'c>(ctx: *mut Ctx) -> &'c mut Runtime<'c> {
         // SAFETY: by this function's contract; nothing else uses the runtime until the helper ends.
         unsafe { &mut *(*ctx).runtime.cast() }
@@ -632,7 +626,7 @@ impl Ctx {
     ///
     /// As for [`Ctx::runtime`].
     unsafe fn packet<'c>(ctx: *mut Ctx) -> (&'c [u8], usize) {
-        // SAFETY: `run_writing` took both from one slice, which outlives the call.
+        // SAFETY: `Session`, or the function of all blocks, took both from one slice, which outlives the call.
         unsafe {
             let bytes = slice::from_raw_parts((*ctx).packet, (*ctx).packet_len as usize);
             (bytes, (*ctx).cursor as usize)

@@ -6,7 +6,7 @@
 
 use crate::tables::Slot;
 
-/// Longer keys are looked up every time.
+/// Words of the longest key that is remembered, or looked up ahead.
 pub(super) const KEY_WORDS: usize = 4;
 
 /// Answers kept per table.
@@ -78,7 +78,7 @@ impl Memo {
             return look_up();
         };
         let lines = lines.get_or_insert_with(lines_of_table);
-        let line = &mut lines[(sum >> (64 - LINES.trailing_zeros())) as usize];
+        let line = &mut lines[line_at(sum)];
         if line.revision != revision || !same(&line.key, &key) {
             line.set(key, look_up().unwrap_or(MISS), revision);
         }
@@ -112,7 +112,13 @@ pub(super) fn padded(key: &[u64]) -> Option<[u64; KEY_WORDS]> {
 /// The line of a key, filled up with zeroes.
 #[inline]
 pub(super) fn line_of(key: &[u64; KEY_WORDS]) -> usize {
-    (sum(*key) >> (64 - LINES.trailing_zeros())) as usize
+    line_at(sum(*key))
+}
+
+/// The line of the keys that have a [`sum`].
+#[inline]
+const fn line_at(sum: u64) -> usize {
+    (sum >> (64 - LINES.trailing_zeros())) as usize
 }
 
 /// A sum of products of a key's words with odd constants; its top bits are the key's line. Words that are zero add nothing,

@@ -25,7 +25,7 @@
 //! the first look-ups of many packets are made together, before these are run (`ahead.rs`).
 //!
 //! Packets that ask for nothing special stay in one loop that allocates nothing. Where all blocks are one function, the loop is in it:
-//! it takes packet after packet, and writes bytes, departures and drops straight into the batch. Else it is `Machine::forward_each`: in
+//! it takes packet after packet, and writes bytes, departures and drops straight into the batch. Else it is `Machine::forward_some`: in
 //! with parser and ingress, out with egress and deparser. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
 //! continues on the same [`Path`](crate::path) as in the interpreter, with compiled blocks.
 //!
@@ -449,39 +449,26 @@ impl Machine<'_> {
         first: usize,
         out: &mut Batch,
     ) {
-        let (Some(room), true) = (self.in_one, self.clears) else {
-            return self.forward_each(info, now, packets, first, out);
-        };
         let mut from = 0;
-        while let Some(rest @ [_, ..]) = packets.get(from..) {
+        while let Some(mut rest @ [packet, ..]) = packets.get(from..) {
+            if !self.clears {
+                // The frame is made for one packet.
+                rest = std::slice::from_ref(packet);
+                self.enter(info, now, packet.1.len(), packet.0);
+            }
             let number = first + from;
-            let Some(left) = self.session.run_whole(now, rest, number, out, room) else {
-                return;
+            let Some(room) = self.in_one else {
+                out.arrival = number as u32;
+                self.forward_by_blocks(info, now, *packet, out);
+                from += 1;
+                continue;
             };
-            from = left.packet + 1 - first;
-            self.leave_whole(info, now, packets[from - 1], left, out);
-        }
-    }
-
-    /// The same, each with a frame that is made for it.
-    fn forward_each(
-        &mut self,
-        info: &Arc<V1ModelInfo>,
-        now: Nanos,
-        packets: &[Arrival<'_>],
-        first: usize,
-        out: &mut Batch,
-    ) {
-        for (nth, packet) in packets.iter().enumerate() {
-            self.enter(info, now, packet.1.len(), packet.0);
-            let (one, number) = (std::slice::from_ref(packet), first + nth);
-            out.arrival = number as u32;
-            match self.in_one {
-                None => self.forward_by_blocks(info, now, *packet, out),
-                Some(room) => {
-                    if let Some(left) = self.session.run_whole(now, one, number, out, room) {
-                        self.leave_whole(info, now, *packet, left, out);
-                    }
+            match self.session.run_whole(now, rest, number, out, room) {
+                None => from += rest.len(),
+                Some(left) => {
+                    let at = left.packet - first;
+                    self.leave_whole(info, now, packets[at], left, out);
+                    from = at + 1;
                 }
             }
         }
@@ -503,13 +490,13 @@ impl Machine<'_> {
         self.leave(left.way, info, pass, port, left.forwarded, out);
     }
 
-    /// The same with a function for each block.
+    /// Takes a packet all the way with a function for each block.
     #[inline(never)]
     fn forward_by_blocks(
         &mut self,
         info: &Arc<V1ModelInfo>,
         now: Nanos,
-        (port, bytes): (PortId, &[u8]),
+        (port, bytes): Arrival<'_>,
         out: &mut Batch,
     ) {
         let start = out.bytes.len();

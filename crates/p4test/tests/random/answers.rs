@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use p4exec::tables::{ActionCall, EntryAction, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;
-use p4exec::{Batch, ExecutorKind, RuntimeState, Update, executor};
+use p4exec::{ExecutorKind, RuntimeState, Update, executor};
 use p4front::Options;
 use p4test::compile_text;
 use packetgen::Choices;
-use quantities::{Nanos, PortId};
+use quantities::Nanos;
+
+use super::both::both_send;
 
 /// Entries of each table: more than are compared one by one.
 const ENTRIES: u32 = 40;
@@ -184,15 +186,7 @@ fn answers_are_forgotten_when_tables_change() {
         }
         let count = 1 + choices.below(60);
         let packets: Vec<Vec<u8>> = (0..count).map(|_| packet(&mut choices)).collect();
-        let list: Vec<(PortId, &[u8])> = packets.iter().map(|p| (PortId::new(1), &p[..])).collect();
-        let [expected, compiled] = switches.each_mut().map(|switch| {
-            let mut out = Batch::default();
-            switch.process_batch(Nanos::new(0), &list, &mut out);
-            out
-        });
-        assert_eq!(compiled.sent, expected.sent, "round {round}");
-        assert_eq!(compiled.bytes, expected.bytes, "round {round}");
-        assert_eq!(compiled.dropped, expected.dropped, "round {round}");
+        let expected = both_send(&mut switches, &packets, &format!("round {round}"));
         let hit = |sent: &&p4exec::Departure| expected.packet(sent).last() == Some(&1);
         hits += expected.sent.iter().filter(hit).count();
     }

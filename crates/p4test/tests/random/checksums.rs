@@ -3,11 +3,12 @@
 
 use std::fmt::Write as _;
 
-use p4exec::{Batch, ExecutorKind, executor};
+use p4exec::{ExecutorKind, executor};
 use p4front::Options;
 use p4test::compile_text;
 use packetgen::Choices;
-use quantities::{Nanos, PortId};
+
+use super::both::both_send;
 
 const PROGRAMS: u64 = 60;
 const PACKETS: usize = 60;
@@ -144,18 +145,10 @@ fn checksums_are_what_the_interpreter_makes_of_their_fields() {
                 choices.bytes(length)
             })
             .collect();
-        let list: Vec<(PortId, &[u8])> = packets
-            .iter()
-            .map(|packet| (PortId::new(1), &packet[..]))
-            .collect();
-        let [expected, compiled] = [ExecutorKind::Interp, ExecutorKind::Compile].map(|kind| {
-            let mut batch = Batch::default();
-            let mut switch = executor(kind, program.clone()).expect("a program that runs");
-            switch.process_batch(Nanos::new(0), &list, &mut batch);
-            batch
-        });
-        assert_eq!(compiled.sent, expected.sent, "seed {seed}\n{text}");
-        assert_eq!(compiled.bytes, expected.bytes, "seed {seed}\n{text}");
+        let mut executors = [ExecutorKind::Interp, ExecutorKind::Compile]
+            .map(|kind| executor(kind, program.clone()).expect("a program that runs"));
+        let what = format!("seed {seed}\n{text}");
+        let expected = both_send(&mut executors, &packets, &what);
         sent += expected.sent.len();
     }
     assert!(sent > PACKETS, "{sent} packets sent");

@@ -1,10 +1,11 @@
 //! Headers of random fields, of which programs change some: what the compiled executor copies from the packet, and what it does not.
 
-use p4exec::{Batch, ExecutorKind, executor};
+use p4exec::{ExecutorKind, executor};
 use p4front::Options;
 use p4test::compile_text;
 use packetgen::Choices;
-use quantities::{Nanos, PortId};
+
+use super::both::both_send;
 
 /// Programs, and packets through each.
 const PROGRAMS: u64 = 60;
@@ -120,19 +121,10 @@ fn headers_leave_as_the_program_says_whatever_is_copied() {
                 choices.bytes(length)
             })
             .collect();
-        let list: Vec<(PortId, &[u8])> = packets
-            .iter()
-            .map(|packet| (PortId::new(1), &packet[..]))
-            .collect();
-        let [expected, compiled] = [ExecutorKind::Interp, ExecutorKind::Compile].map(|kind| {
-            let mut batch = Batch::default();
-            let mut switch = executor(kind, program.clone()).expect("a program that runs");
-            switch.process_batch(Nanos::new(0), &list, &mut batch);
-            batch
-        });
-        assert_eq!(compiled.sent, expected.sent, "seed {seed}\n{text}");
-        assert_eq!(compiled.bytes, expected.bytes, "seed {seed}\n{text}");
-        assert_eq!(compiled.dropped, expected.dropped, "seed {seed}\n{text}");
+        let mut executors = [ExecutorKind::Interp, ExecutorKind::Compile]
+            .map(|kind| executor(kind, program.clone()).expect("a program that runs"));
+        let what = format!("seed {seed}\n{text}");
+        let expected = both_send(&mut executors, &packets, &what);
         sent += expected.sent.len();
     }
     assert!(sent > PACKETS, "{sent} packets sent");

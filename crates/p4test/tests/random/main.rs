@@ -2,6 +2,7 @@
 
 mod ahead;
 mod answers;
+mod both;
 mod checksums;
 mod differential;
 mod fuzz_corpus;

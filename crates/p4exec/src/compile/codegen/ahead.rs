@@ -11,7 +11,8 @@ use p4ir::{Entity as _, TableId};
 
 use super::{Cut, FLAGS, Gen, Kind, Unit, field};
 use crate::compile::ahead::MANY_ENTRIES;
-use crate::compile::jit::{FIRST_TABLE, KEY_WORDS};
+use crate::compile::jit::FIRST_TABLE;
+use crate::compile::memo::KEY_WORDS;
 use crate::state::BuildError;
 use crate::v1model::V1ModelInfo;
 

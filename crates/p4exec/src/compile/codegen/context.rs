@@ -25,10 +25,7 @@ impl Gen<'_, '_> {
     /// Takes the place in the packet over from the context.
     pub(super) fn load_position(&mut self) {
         let position = if self.reads_bytes() {
-            let packet = self.load_ctx(field::PACKET);
-            let bits = self.load_ctx(field::CURSOR);
-            let bytes = self.b.ins().ushr_imm_s(bits, 3);
-            self.b.ins().iadd(packet, bytes)
+            self.load_cursor()
         } else if self.writes_bytes() {
             self.load_ctx(field::OUT)
         } else {
@@ -49,6 +46,14 @@ impl Gen<'_, '_> {
         }
     }
 
+    /// The place in the packet that the context has.
+    pub(super) fn load_cursor(&mut self) -> Value {
+        let packet = self.load_ctx(field::PACKET);
+        let bits = self.load_ctx(field::CURSOR);
+        let bytes = self.b.ins().ushr_imm_s(bits, 3);
+        self.b.ins().iadd(packet, bytes)
+    }
+
     /// Gives a place in a packet to the context.
     pub(super) fn store_cursor(&mut self, packet: Value, at: Value) {
         let bytes = self.b.ins().isub(at, packet);
@@ -56,6 +61,7 @@ impl Gen<'_, '_> {
         self.store_ctx(field::CURSOR, bits);
     }
 
+    /// A field of the context; what it has of the packet, the function of all blocks knows.
     pub(super) fn load_ctx(&mut self, field: i32) -> Value {
         if let Some(arrived) = self.arrived {
             match field {
@@ -72,6 +78,7 @@ impl Gen<'_, '_> {
         self.b.ins().load(I64, flags, self.ctx, field)
     }
 
+    /// Sets a field of the context.
     pub(super) fn store_ctx(&mut self, field: i32, value: Value) {
         self.b.ins().store(FLAGS, value, self.ctx, field);
     }

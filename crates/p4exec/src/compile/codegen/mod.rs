@@ -97,7 +97,7 @@ struct Unit<'p> {
     listing: Option<&'p mut Vec<Listing>>,
 }
 
-/// A place in a program where packets end, as if ingress dropped them: what comes before it costs the time that they take.
+/// A place in a program where packets end, and nothing becomes of them: what comes before it costs the time that they take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Before the parser.

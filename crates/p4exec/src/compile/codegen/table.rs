@@ -14,9 +14,9 @@ use p4ir::{Entity as _, MatchKind, TableId, VarId};
 
 use super::words::Words;
 use super::{CONSTANT, Cut, Exits, FLAGS, Gen, Helper, Label, field};
-use crate::compile::answers::{Answer, Place, is_plain};
+use crate::compile::answers::{Answer, Place, is_plain, is_short};
 use crate::compile::image::{self, Addresses};
-use crate::compile::memo::{FACTORS, KEY_WORDS, LINES};
+use crate::compile::memo::{FACTORS, LINES};
 use crate::externs::hash::HashAlgorithm;
 use crate::state::ProfileState;
 use crate::tables::layout::low_ones;
@@ -180,7 +180,7 @@ impl<'p> Gen<'_, 'p> {
     /// Finds the answer to the same key from before, if the table keeps answers; else the code goes `on` after it was found.
     fn look_up_answer(&mut self, id: TableId, key: &[Value], found: Found, on: Label) {
         let table = &self.unit.program.tables[id];
-        if !is_plain(table) || !(1..=KEY_WORDS).contains(&key.len()) || self.unit.looks_ahead {
+        if !is_plain(table) || !is_short(key.len()) || self.unit.looks_ahead {
             return;
         }
         let places = self.load_ctx(field::ANSWERS);

@@ -206,8 +206,8 @@ impl Gen<'_, '_> {
         };
         self.goto(top);
         self.bind(top);
-        self.take_packet();
-        self.start_cleared(info);
+        let arrived = self.take_packet();
+        self.start_cleared(info, arrived);
         let exits = WAYS.map(|_| self.label());
         self.unit.cut_end = Some(match self.unit.looks_ahead {
             true => exit_of(&exits, Way::DroppedInIngress),
@@ -264,7 +264,7 @@ impl Gen<'_, '_> {
     }
 
     /// Takes the next packet, or returns if there is none.
-    fn take_packet(&mut self) {
+    fn take_packet(&mut self) -> Arrived {
         let next = self.load_ctx(field::NEXT);
         if !self.unit.looks_ahead {
             let stop = self.load_ctx(field::STOP);
@@ -294,12 +294,13 @@ impl Gen<'_, '_> {
         if self.unit.spends_rounds {
             self.store_ctx(field::ROUNDS, zero);
         }
-        self.arrived = Some(Arrived {
+        let arrived = Arrived {
             at,
             length,
             port,
             parsed: None,
-        });
+        };
+        self.arrived = Some(arrived);
         self.b.def_var(self.error, zero);
         if self.reads_bytes() {
             self.find_end();
@@ -307,6 +308,7 @@ impl Gen<'_, '_> {
         } else {
             self.store_ctx(field::CURSOR, zero);
         }
+        arrived
     }
 
     /// The parser has ended here.
@@ -376,12 +378,7 @@ impl Gen<'_, '_> {
         let (port, rid) = passed_on.unwrap_or((zero, zero));
         let payload = match self.arrived.and_then(|arrived| arrived.parsed) {
             Some(parsed) => parsed,
-            None => {
-                let packet = self.load_ctx(field::PACKET);
-                let bits = self.load_ctx(field::CURSOR);
-                let bytes = self.b.ins().ushr_imm_s(bits, 3);
-                self.b.ins().iadd(packet, bytes)
-            }
+            None => self.load_cursor(),
         };
         let at = self.b.use_var(self.position);
         for (variable, value) in [
@@ -496,7 +493,7 @@ impl Gen<'_, '_> {
     }
 
     /// What was not set for the packet is zero.
-    fn start_cleared(&mut self, info: &V1ModelInfo) {
+    fn start_cleared(&mut self, info: &V1ModelInfo, arrived: Arrived) {
         let layout = self.unit.layout;
         let standard = &info.standard;
         let in_registers = self.unit.in_registers();
@@ -507,19 +504,16 @@ impl Gen<'_, '_> {
         for word in 0..layout.kept as u32 {
             self.cache.insert(word, zero);
         }
-        for (leaf, field) in [
-            (standard.ingress_port, None),
-            (standard.packet_length, Some(field::LENGTH)),
-            (standard.ingress_global_timestamp, Some(field::NOW_US)),
+        let now = self.load_ctx(field::NOW_US);
+        for (leaf, value) in [
+            (standard.ingress_port, arrived.port),
+            (standard.packet_length, arrived.length),
+            (standard.ingress_global_timestamp, now),
         ] {
             let Some(slot) = leaf.map(|leaf| layout.slot(leaf)) else {
                 continue;
             };
             if in_registers {
-                let value = match (field, self.arrived) {
-                    (None, Some(arrived)) => arrived.port,
-                    (field, _) => self.load_ctx(field.unwrap_or(field::LENGTH)),
-                };
                 let value = self.and_imm(value, top_mask(slot.width.min(64)));
                 self.store_word(slot.word, value);
             } else {
@@ -552,8 +546,6 @@ impl Gen<'_, '_> {
             if self.writes_bytes() {
                 let start = self.load_ctx(field::START);
                 self.b.def_var(self.position, start);
-            } else {
-                self.load_position();
             }
         }
     }
