@@ -7,22 +7,25 @@
 //! [`Runtime::apply`](super::runtime::Runtime::apply) for it.
 //!
 //! ```text
-//! from 0     byte offset of what a hit comes to, by entry, winners first; what a miss comes to for those that are not there,
-//!            and always behind the last of [`MOST`]
-//! then       by entry, too: the action's place in the table's list, which only tables without a profile have
+//! from 0     whether it is a hit, by entry, winners first; what is said of a miss is said of those that are not there, and always
+//!            behind the last of [`MOST`], here and below
 //! then       columns: 32 bits of the masks of all entries, those of their values (without masks where every bit counts). Entries
 //!            that are not there have zeroes: whether they match does not matter
-//! then       what entries come to. Without a profile, a row: the action's place in the table's
-//!            list ([`NOTHING`] for none), then its data. With a profile, a pick: the number of
-//!            places, 2^64 divided by it (rounded up), the byte offset of the row of each place
+//! then       by entry, too. Without a profile: the action's place in the table's list ([`NOTHING`] for none). With a profile:
+//!            [`CHOICE`] words, the number of places, 2^64 divided by it (rounded up), the byte offset of their rows
+//! then       rows. Without a profile, one by entry: the action's data. With a profile, one by place: the action's place in the
+//!            table's list, then its data
 //! ```
+//!
+//! Rows of a table are equally long, so that where one is follows from its number without another load.
 
-use p4ir::{Entity as _, TableId, ValidProgram};
+use p4ir::{ActionId, Entity as _, TableId, ValidProgram};
 
-use crate::state::{ControlState, RuntimeState, TableCells};
+use crate::state::{ControlState, ProfileState, RuntimeState, TableCells};
 use crate::tables::revision::Revision;
 use crate::tables::small_table::MAX_ENTRIES;
 use crate::tables::{ActionWord, GroupId, KeyForm, KeyLayout, MemberId, RowKind, Slot, Table};
+use crate::v1model::scalar_width;
 
 /// Entries that compiled code compares in one go.
 pub(super) const FEW: usize = 4;
@@ -35,16 +38,59 @@ pub(super) const NOTHING: u64 = u64::MAX;
 /// Images beyond so many words are not made: copying them would cost more than it gains.
 const MAX_WORDS: usize = 1 << 14;
 
-/// Where it is said what hits come to, in bytes.
+/// Entries of which something is said: those, and the miss.
+const SAID: usize = MOST + 1;
+
+/// Where it is said what a hit is, in bytes.
 pub(super) const HITS: usize = 0;
-/// Where it is said what a miss comes to, in bytes.
-pub(super) const MISS: usize = HITS + 8 * MOST;
-/// Where it is said which actions that are, in bytes.
-pub(super) const ACTIONS: usize = HITS + 8 * (MOST + 1);
 /// Where columns begin, in bytes.
-pub(super) const COLUMNS: usize = ACTIONS + 8 * (MOST + 1);
+pub(super) const COLUMNS: usize = HITS + 8 * SAID;
 /// Bytes of 32 bits of all entries.
 pub(super) const LANES: usize = 4 * MOST;
+/// Words that say how a place is picked.
+pub(super) const CHOICE: usize = 4;
+
+/// Where what follows the columns begins, in bytes, and how long a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Where it is said which actions entries come to, or how places are picked.
+    pub(super) said: usize,
+    /// Where rows begin.
+    pub(super) rows: usize,
+    /// Words of a row: a power of two.
+    pub(super) row_words: usize,
+}
+
+impl Shape {
+    pub(super) fn of(program: &ValidProgram, id: TableId, layout: &KeyLayout) -> Self {
+        let table = &program.tables[id];
+        let data = |action: ActionId| {
+            let params = program.actions[action].data_params();
+            let words = params.map(|param| {
+                scalar_width(program, program.vars[param.var].ty).div_ceil(64) as usize
+            });
+            words.sum::<usize>()
+        };
+        let actions = table.actions.iter().map(|bound| data(bound.action));
+        let data = actions.max().unwrap_or_default();
+        let (words_said, data_at) = match table.implementation {
+            Some(_) => (CHOICE, 1),
+            None => (1, 0),
+        };
+        let vectors = columns(layout).len() * if is_masked(layout) { 2 } else { 1 };
+        let said = COLUMNS + vectors * LANES;
+        Self {
+            said,
+            rows: said + 8 * words_said * SAID,
+            row_words: (data_at + data).max(1).next_power_of_two(),
+        }
+    }
+}
+
+/// Whether entries have masks.
+pub(super) fn is_masked(layout: &KeyLayout) -> bool {
+    layout.form() != KeyForm::Exact
+}
 
 /// Bits of a key that a column has.
 const COLUMN_BITS: u32 = 32;
@@ -152,34 +198,45 @@ fn draw(
     control: &ControlState,
 ) -> Option<()> {
     let entries = table.small().entries()?;
-    words.resize(COLUMNS / 8, 0);
+    let program = control.program();
     let layout = table.layout();
+    let shape = Shape::of(program, id, layout);
+    words.extend((0..SAID).map(|nth| u64::from(nth < entries.len())));
     for (word, up) in columns(layout) {
         let dense = layout.dense_words();
         let lane = |at: usize| move |entry: &[u64]| (entry[at] >> up) as u32;
-        if layout.form() != KeyForm::Exact {
+        if is_masked(layout) {
             push_lanes(words, &entries, lane(word));
         }
         push_lanes(words, &entries, lane(dense + word));
     }
-    let program = control.program();
+    words.resize(shape.rows / 8, 0);
+    let slots = entries.iter().map(|(_, slot)| Some(*slot));
+    let slots = slots
+        .chain(std::iter::repeat(None))
+        .take(MOST)
+        .chain([None]);
     let profile = program.tables[id].implementation;
     let mut artist = Artist {
         table,
-        profile: profile.and_then(|profile| control.profile_state(profile).ok()),
-        state,
+        shape,
         words,
     };
-    let miss = artist.default_row();
-    let miss = artist.target(&[(1, miss)]);
-    artist.words[HITS / 8..ACTIONS / 8].fill(miss);
-    for (nth, (_, slot)) in entries.iter().enumerate() {
-        artist.words[HITS / 8 + nth] = artist.entry(*slot)?;
-    }
-    if artist.profile.is_none() {
-        for nth in 0..=MOST {
-            let row = artist.words[HITS / 8 + nth] / 8;
-            artist.words[ACTIONS / 8 + nth] = artist.words[row as usize];
+    match profile.and_then(|profile| control.profile_state(profile).ok()) {
+        None => {
+            for (nth, slot) in slots.enumerate() {
+                artist.own(nth, slot)?;
+            }
+        }
+        Some(profile) => {
+            let miss = artist.miss();
+            for (nth, slot) in slots.enumerate() {
+                let choice = match slot {
+                    Some(slot) => artist.choice(slot, profile, state)?,
+                    None => miss,
+                };
+                artist.say(nth, choice);
+            }
         }
     }
     Some(())
@@ -195,64 +252,84 @@ fn push_lanes(words: &mut Vec<u64>, entries: &[(&[u64], Slot)], of: impl Fn(&[u6
     words.extend(pairs.iter().map(|pair| u64::from_ne_bytes(*pair)));
 }
 
-/// A byte offset.
-const fn bytes(words: usize) -> u64 {
-    words as u64 * 8
-}
+/// How places of a profile are picked from: how many there are, 2^64 divided by that, the byte offset of their rows.
+type Choice = [u64; CHOICE - 1];
 
 struct Artist<'a> {
     table: &'a Table,
-    profile: Option<&'a crate::state::ProfileState>,
-    state: &'a RuntimeState,
+    shape: Shape,
     words: &'a mut Vec<u64>,
 }
 
 impl<'a> Artist<'a> {
-    /// Draws a row; where it is.
-    fn row(&mut self, position: Option<u32>, args: &[u64]) -> u64 {
-        let at = bytes(self.words.len());
-        self.words.push(position.map_or(NOTHING, u64::from));
-        self.words.extend_from_slice(args);
-        at
+    /// Draws a row, filled up with zeroes.
+    fn row(&mut self, words: impl IntoIterator<Item = u64>) {
+        let end = self.words.len() + self.shape.row_words;
+        self.words.extend(words);
+        self.words.resize(end, 0);
     }
 
-    /// The same for a row of the table's own.
-    fn own_row(&mut self, row: &[u64]) -> u64 {
+    /// The place of a row's action in the table's list, and its data.
+    fn parts(row: &[u64]) -> (u64, &[u64]) {
         match row {
-            [word, args @ ..] => self.row(Some(ActionWord(*word).position()), args),
-            [] => self.row(None, &[]),
+            [word, data @ ..] => (u64::from(ActionWord(*word).position()), data),
+            [] => (NOTHING, &[]),
         }
     }
 
-    fn default_row(&mut self) -> u64 {
-        let table = self.table;
-        self.own_row(table.default_row().unwrap_or_default())
+    fn default_row(&self) -> &'a [u64] {
+        self.table.default_row().unwrap_or_default()
     }
 
-    /// What an entry or a miss comes to, from rows with their weights.
-    fn target(&mut self, rows: &[(u32, u64)]) -> u64 {
-        if let (None, [(_, row)]) = (self.profile, rows) {
-            return *row;
-        }
-        let at = bytes(self.words.len());
-        let places: u64 = rows.iter().map(|(weight, _)| u64::from(*weight)).sum();
-        self.words.push(places);
-        self.words.push((u64::MAX / places.max(1)).wrapping_add(1));
-        for (weight, row) in rows {
-            let places = std::iter::repeat_n(*row, *weight as usize);
-            self.words.extend(places);
-        }
-        at
-    }
-
-    /// What an entry comes to; `None` if that cannot be drawn.
-    fn entry(&mut self, slot: Slot) -> Option<u64> {
-        let (table, ports) = (self.table, self.state.data.ports());
-        let row = table.action_row(slot);
-        let word = ActionWord(row[0]);
-        let Some(state) = self.profile else {
-            return (word.kind() == RowKind::Call).then(|| self.own_row(row));
+    /// Draws what an entry or a miss comes to in a table without a profile; `None` if that cannot be drawn.
+    fn own(&mut self, nth: usize, slot: Option<Slot>) -> Option<()> {
+        let row = match slot {
+            Some(slot) => {
+                let row = self.table.action_row(slot);
+                (ActionWord(row[0]).kind() == RowKind::Call).then_some(row)?
+            }
+            None => self.default_row(),
         };
+        let (position, data) = Self::parts(row);
+        self.words[self.shape.said / 8 + nth] = position;
+        self.row(data.iter().copied());
+        Some(())
+    }
+
+    /// Says how places are picked for an entry or a miss.
+    fn say(&mut self, nth: usize, choice: Choice) {
+        let at = self.shape.said / 8 + nth * CHOICE;
+        self.words[at..at + choice.len()].copy_from_slice(&choice);
+    }
+
+    /// Draws the rows of some places, each as often as its weight says.
+    fn places<'r>(&mut self, rows: impl IntoIterator<Item = (u32, u64, &'r [u64])>) -> Choice {
+        let (at, mut count) = (self.words.len(), 0);
+        for (weight, position, data) in rows {
+            count += u64::from(weight);
+            for _ in 0..weight {
+                self.row(std::iter::once(position).chain(data.iter().copied()));
+            }
+        }
+        let inverse = (u64::MAX / count.max(1)).wrapping_add(1);
+        [count, inverse, at as u64 * 8]
+    }
+
+    /// The default action, whatever the hash.
+    fn miss(&mut self) -> Choice {
+        let (position, data) = Self::parts(self.default_row());
+        self.places([(1, position, data)])
+    }
+
+    /// How an entry's places are picked; `None` if that cannot be drawn.
+    fn choice(
+        &mut self,
+        slot: Slot,
+        state: &'a ProfileState,
+        ports: &'a RuntimeState,
+    ) -> Option<Choice> {
+        let (table, ports) = (self.table, ports.data.ports());
+        let word = ActionWord(table.action_row(slot)[0]);
         let rows: Vec<(u32, &'a [u64])> = match word.kind() {
             RowKind::Call => return None,
             RowKind::Member => {
@@ -268,19 +345,15 @@ impl<'a> Artist<'a> {
         let places: u64 = rows.iter().map(|(weight, _)| u64::from(*weight)).sum();
         if places == 0 {
             // Nobody lives: the default action.
-            let row = self.default_row();
-            return Some(self.target(&[(1, row)]));
+            return Some(self.miss());
         }
-        if places as usize + self.words.len() > MAX_WORDS {
+        if places > (MAX_WORDS / self.shape.row_words) as u64 {
             return None;
         }
-        let rows: Vec<(u32, u64)> = rows
-            .into_iter()
-            .map(|(weight, row)| {
-                let position = table.position_in_list(ActionWord(row[0]));
-                (weight, self.row(position, &row[1..]))
-            })
-            .collect();
-        Some(self.target(&rows))
+        let rows = rows.into_iter().map(|(weight, row)| {
+            let position = table.position_in_list(ActionWord(row[0]));
+            (weight, position.map_or(NOTHING, u64::from), &row[1..])
+        });
+        Some(self.places(rows))
     }
 }

@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
 use p4ir::{BinaryOp, Const, ExprId, ExprKind, Type, TypeId, UnaryOp};
 
-use super::words::{Words, words};
+use super::words::{Words, top_mask, words};
 use super::{Gen, Helper, Kind, field};
 use crate::compile::runtime::WideOp;
 use crate::v1model::scalar_width;
@@ -63,7 +63,11 @@ impl Gen<'_, '_> {
             ExprKind::Const(value) => self.constant(value, width),
             ExprKind::Read(place) => {
                 let spot = self.locate(place);
-                self.read(&spot, self.type_words(expr.ty))
+                let value = self.read(&spot, self.type_words(expr.ty));
+                if matches!(program.types[expr.ty], Type::Bits { .. }) {
+                    self.note_width(&value, width);
+                }
+                value
             }
             ExprKind::Unary(UnaryOp::Neg, operand) => {
                 let value = self.eval(*operand);
@@ -118,6 +122,13 @@ impl Gen<'_, '_> {
                 let length = self.load_ctx(field::PACKET_LEN);
                 self.resized(&[length], 64, width)
             }
+        }
+    }
+
+    /// Notes that nothing stands above a value's width.
+    fn note_width(&mut self, value: &[Value], width: u32) {
+        for (word, low) in value.iter().zip((0..width).step_by(64)) {
+            self.note_possible(*word, top_mask((width - low).min(64)));
         }
     }
 
@@ -205,13 +216,13 @@ impl Gen<'_, '_> {
             BinaryOp::Add => self.add(&a, &b, width),
             BinaryOp::Sub => self.sub(&a, &b, width),
             BinaryOp::BitAnd => self.each(&a, &b, |g, a, b| g.b.ins().band(a, b)),
-            BinaryOp::BitOr => self.each(&a, &b, |g, a, b| g.b.ins().bor(a, b)),
+            BinaryOp::BitOr => self.each(&a, &b, |g, a, b| g.or(a, b)),
             BinaryOp::BitXor => self.each(&a, &b, |g, a, b| g.b.ins().bxor(a, b)),
             BinaryOp::Concat => {
                 let both = width + right_width;
                 let high = self.shifted_up(&a, right_width, both);
                 let low = self.resized(&b, right_width, both);
-                self.each(&high, &low, |g, a, b| g.b.ins().bor(a, b))
+                self.each(&high, &low, |g, a, b| g.or(a, b))
             }
             _ if width == 0 => a,
             _ if width <= 64 => {
@@ -267,7 +278,7 @@ impl Gen<'_, '_> {
             }
             BinaryOp::AddSat => {
                 let sum = self.b.ins().iadd(a, low);
-                let most = self.imm_u(super::words::top_mask(width));
+                let most = self.imm_u(top_mask(width));
                 let over = if width == 64 {
                     self.b.ins().icmp(IntCC::UnsignedLessThan, sum, a)
                 } else {

@@ -1,7 +1,7 @@
 //! Fields laid side by side. What was cut out of one word of the packet and is put together again as it stood is one piece, however
 //! many fields it is.
 
-use cranelift_codegen::ir::{InstBuilder as _, Value};
+use cranelift_codegen::ir::Value;
 
 use super::Gen;
 use super::packet::Origin;
@@ -71,7 +71,7 @@ impl Gen<'_, '_> {
         for piece in pieces {
             let part = self.moved(piece.word, piece.up, piece.mask);
             word = Some(match word {
-                Some(others) => self.b.ins().bor(others, part),
+                Some(others) => self.or(others, part),
                 None => part,
             });
         }

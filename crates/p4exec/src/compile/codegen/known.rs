@@ -19,13 +19,15 @@ impl Gen<'_, '_> {
         self.possible_within(value, STEPS)
     }
 
+    /// Notes the bits that a value may have set.
+    pub(super) fn note_possible(&mut self, value: Value, possible: u64) {
+        *self.narrow.entry(value).or_insert(u64::MAX) &= possible;
+    }
+
     fn possible_within(&self, value: Value, steps: u32) -> u64 {
-        if let Some(possible) = self.narrow.get(&value) {
-            return *possible;
-        }
         let dfg = &self.b.func.dfg;
         let bits = dfg.value_type(value).bits().clamp(1, 64);
-        let all = u64::MAX >> (64 - bits);
+        let all = self.narrow.get(&value).copied().unwrap_or(u64::MAX) & (u64::MAX >> (64 - bits));
         let (ValueDef::Result(inst, _), Some(steps_left)) =
             (dfg.value_def(value), steps.checked_sub(1))
         else {
@@ -53,6 +55,8 @@ impl Gen<'_, '_> {
             } => match opcode {
                 Opcode::Band => of(a) & of(b),
                 Opcode::Bor | Opcode::Bxor => of(a) | of(b),
+                // Without a carry.
+                Opcode::Iadd if of(a) & of(b) == 0 => of(a) | of(b),
                 Opcode::Ishl => shifted_left(of(a), far(b)),
                 Opcode::Ushr => shifted_right(of(a), far(b)),
                 Opcode::Rotl if bits == 64 => far(b).map_or(all, |by| of(a).rotate_left(by as u32)),

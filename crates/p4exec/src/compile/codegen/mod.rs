@@ -465,8 +465,8 @@ struct Gen<'u, 'p> {
     consts: HashMap<i64, Value>,
     /// Words loaded whose use may still be put off.
     loads: usize,
-    /// A word of the stack that nobody reads, once it is needed.
-    scratch: Option<ir::StackSlot>,
+    /// The function's own memory on the stack.
+    slots: Slots,
     /// Functions that this one calls, by namespace and number.
     imported: HashMap<(u32, u32), ir::FuncRef>,
     /// Where the parser stands, or where the deparser writes: a pointer.
@@ -477,6 +477,14 @@ struct Gen<'u, 'p> {
     end: Option<Value>,
     /// The parser's error, set before a jump to `reject`.
     error: Variable,
+}
+
+/// The memory that a function has on the stack: one slot, so that a loop's head computes one address and others are sums with it,
+/// made where they are used. Nobody reads the first word.
+struct Slots {
+    slot: ir::StackSlot,
+    address: Value,
+    words: usize,
 }
 
 /// Where [`Gen::cache`] has the last sum of an Internet checksum: behind all frames.
@@ -503,6 +511,13 @@ impl<'u, 'p> Gen<'u, 'p> {
         let zero = b.ins().iconst(I64, 0);
         b.def_var(error, zero);
         b.def_var(position, zero);
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
+        let slot = b.create_sized_stack_slot(data);
+        let slots = Slots {
+            slot,
+            address: b.ins().stack_addr(I64, slot, 0),
+            words: 1,
+        };
         let nowhere = Label(0);
         let mut generator = Self {
             unit,
@@ -529,7 +544,7 @@ impl<'u, 'p> Gen<'u, 'p> {
             in_loop: None,
             consts: HashMap::new(),
             loads: 0,
-            scratch: None,
+            slots,
             imported: HashMap::new(),
             position,
             arrived: None,
@@ -821,22 +836,17 @@ impl<'u, 'p> Gen<'u, 'p> {
         self.b.ins().symbol_value(I64, global)
     }
 
-    /// A stack slot of some words and its address.
+    /// The address of some new words of the stack.
     fn slot(&mut self, words: usize) -> Value {
-        let size = (words.max(1) * 8) as u32;
-        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3);
-        let slot = self.b.create_sized_stack_slot(data);
-        self.b.ins().stack_addr(I64, slot, 0)
+        let at = self.slots.words;
+        self.slots.words += words.max(1);
+        self.b.func.sized_stack_slots[self.slots.slot].size = (self.slots.words * 8) as u32;
+        self.b.ins().iadd_imm_s(self.slots.address, (at * 8) as i64)
     }
 
     /// The address of a word of the stack that nobody reads.
     fn scratch(&mut self) -> Value {
-        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
-        let slot = match self.scratch {
-            Some(slot) => slot,
-            None => *self.scratch.insert(self.b.create_sized_stack_slot(data)),
-        };
-        self.b.ins().stack_addr(I64, slot, 0)
+        self.slots.address
     }
 
     /// Some values in a new stack slot.

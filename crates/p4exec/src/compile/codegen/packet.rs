@@ -171,7 +171,7 @@ impl Gen<'_, '_> {
             let low = self.field_word(window, bit + width - 32, 32);
             let high = self.field_word(window, bit, width - 32);
             let high = self.shl_imm(high, 32);
-            return self.b.ins().bor(high, low);
+            return self.or(high, low);
         }
         let (word, behind) = if window.bytes < 8 {
             (self.small_window(window), window.bytes * 8)
@@ -226,7 +226,7 @@ impl Gen<'_, '_> {
             let low = self.piece(window.at, size - piece, piece);
             let word_up = self.shl_imm(word, (size - piece) * 8);
             let low = self.and_imm(low, top_mask((size - piece) * 8));
-            word = self.b.ins().bor(word_up, low);
+            word = self.or(word_up, low);
         }
         window.loaded.insert(0, word);
         word

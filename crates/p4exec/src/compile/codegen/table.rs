@@ -15,12 +15,12 @@ use p4ir::{Entity as _, MatchKind, TableId, VarId};
 use super::words::Words;
 use super::{CONSTANT, Cut, Exits, FLAGS, Gen, Helper, Label, field};
 use crate::compile::answers::{Answer, Place, is_plain, is_short};
-use crate::compile::image::{self, Addresses};
+use crate::compile::image::{self, Addresses, Shape};
 use crate::compile::memo::{FACTORS, LINES};
 use crate::externs::hash::HashAlgorithm;
 use crate::state::ProfileState;
 use crate::tables::layout::low_ones;
-use crate::tables::{KeyForm, KeyLayout, Table};
+use crate::tables::{KeyLayout, Table};
 
 /// Of an image, which stays as it is while code runs. It is read where that is written, and not before the loop over packets: a
 /// table may have none.
@@ -39,8 +39,8 @@ struct Found {
     position: Variable,
     /// Where its data is.
     args: Variable,
-    /// Whether an entry matched.
-    hit: Variable,
+    /// Whether an entry matched, if somebody asks.
+    hit: Option<Variable>,
 }
 
 /// How a group of a table's profile is picked from.
@@ -69,7 +69,7 @@ impl Columns {
         });
         Self {
             keys: columns.collect(),
-            masked: layout.form() != KeyForm::Exact,
+            masked: image::is_masked(layout),
         }
     }
 }
@@ -87,7 +87,7 @@ impl<'p> Gen<'_, 'p> {
         if !self.live {
             return;
         }
-        let found = self.look_up(id);
+        let found = self.look_up(id, hit.is_some());
         let position = self.b.use_var(found.position);
         self.cut_storing(Cut::Action(id), &[position]);
         let done = self.label();
@@ -103,8 +103,8 @@ impl<'p> Gen<'_, 'p> {
             self.goto(done);
         }
         self.bind(done);
-        if let (Some(var), true) = (hit, self.live) {
-            let value = self.b.use_var(found.hit);
+        if let (Some(var), Some(hit), true) = (hit, found.hit, self.live) {
+            let value = self.b.use_var(hit);
             self.store_word(self.unit.layout.base(var), value);
         }
     }
@@ -117,7 +117,7 @@ impl<'p> Gen<'_, 'p> {
     }
 
     /// Looks the keys up.
-    fn look_up(&mut self, id: TableId) -> Found {
+    fn look_up(&mut self, id: TableId, says_hit: bool) -> Found {
         self.cut_storing(Cut::Key(id), &[]);
         let program = self.unit.program;
         let (mut key, mut selector) = (Vec::new(), Fields::new());
@@ -132,11 +132,10 @@ impl<'p> Gen<'_, 'p> {
         }
         let key = self.packed(id, &key);
         self.cut_storing(Cut::LookUp(id), &key);
-        let [position, args, hit] = [(); 3].map(|()| self.b.declare_var(I64));
         let found = Found {
-            position,
-            args,
-            hit,
+            position: self.b.declare_var(I64),
+            args: self.b.declare_var(I64),
+            hit: says_hit.then(|| self.b.declare_var(I64)),
         };
         let done = self.label();
         let Some(choice) = self.choice_here(id) else {
@@ -215,12 +214,14 @@ impl<'p> Gen<'_, 'p> {
         self.branch(differences, none, same);
         self.bind(same);
         for (variable, field) in [
-            (found.position, offset_of!(Answer, position)),
-            (found.args, offset_of!(Answer, args)),
+            (Some(found.position), offset_of!(Answer, position)),
+            (Some(found.args), offset_of!(Answer, args)),
             (found.hit, offset_of!(Answer, hit)),
         ] {
-            let value = of_line(self, field);
-            self.b.def_var(variable, value);
+            if let Some(variable) = variable {
+                let value = of_line(self, field);
+                self.b.def_var(variable, value);
+            }
         }
         self.goto(on);
         self.bind(none);
@@ -245,8 +246,10 @@ impl<'p> Gen<'_, 'p> {
         self.b.def_var(found.position, position);
         let args = self.load_ctx(field::ARGS);
         self.b.def_var(found.args, args);
-        let hit = self.load_ctx(field::HIT);
-        self.b.def_var(found.hit, hit);
+        if let Some(variable) = found.hit {
+            let hit = self.load_ctx(field::HIT);
+            self.b.def_var(variable, hit);
+        }
     }
 
     /// Looks the key up in the table's image. The label is that of tables without one.
@@ -258,43 +261,51 @@ impl<'p> Gen<'_, 'p> {
         found: Found,
     ) -> Label {
         let outside = self.label();
-        let layout = self.unit.control.known_table(id).map(Table::layout);
-        let (image, entry) = match layout {
-            Some(layout) if !key.is_empty() => {
-                let (image, entry) = self.entry_of(id, key, layout, outside);
-                (image, Some(entry))
-            }
-            _ => {
-                let image = self.image_of(id, offset_of!(Addresses, any));
-                self.branch_unless(image, outside);
-                (image, None)
-            }
+        let (program, control) = (self.unit.program, self.unit.control);
+        let Some(layout) = control.known_table(id).map(Table::layout) else {
+            return outside;
         };
-        let miss = self.b.ins().load(I64, IMAGE, image, image::MISS as i32);
-        let best = match entry {
-            Some(entry) => self.b.ins().load(I64, IMAGE, entry, image::HITS as i32),
-            None => miss,
+        let shape = Shape::of(program, id, layout);
+        let (image, nth) = if key.is_empty() {
+            let image = self.image_of(id, offset_of!(Addresses, any));
+            self.branch_unless(image, outside);
+            (image, self.imm(0))
+        } else {
+            self.entry_of(id, key, layout, outside)
         };
-        let hit = self.b.ins().icmp(IntCC::NotEqual, best, miss);
-        let hit = self.b.ins().uextend(I64, hit);
-        self.b.def_var(found.hit, hit);
-        let mut row = self.b.ins().iadd(image, best);
-        let position = match (choice, entry) {
-            (Choice::Direct, Some(entry)) => {
-                self.b.ins().load(I64, IMAGE, entry, image::ACTIONS as i32)
+        if let Some(variable) = found.hit {
+            let hit = self.said(image, nth, 1, image::HITS);
+            self.b.def_var(variable, hit);
+        }
+        let (position, args) = match choice {
+            Choice::Direct => {
+                let position = self.said(image, nth, 1, shape.said);
+                let row = self.nth_of(image, nth, shape.row_words);
+                (position, self.b.ins().iadd_imm_s(row, shape.rows as i64))
             }
-            (Choice::Direct, None) => self.b.ins().load(I64, IMAGE, row, 0),
-            (Choice::Hash(algorithm), _) => {
+            Choice::Hash(algorithm) => {
                 let hash = self.hash_of(algorithm, selector);
                 let hash = self.and_imm(hash, ProfileState::cut(u64::MAX));
-                row = self.pick(image, row, hash);
-                self.b.ins().load(I64, IMAGE, row, 0)
+                let row = self.pick(image, nth, shape, hash);
+                let position = self.b.ins().load(I64, IMAGE, row, 0);
+                (position, self.b.ins().iadd_imm_s(row, 8))
             }
         };
         self.b.def_var(found.position, position);
-        let args = self.b.ins().iadd_imm_s(row, 8);
         self.b.def_var(found.args, args);
         outside
+    }
+
+    /// What an image says of an entry at some offset, where it says some words (a power of two) of each.
+    fn said(&mut self, image: Value, nth: Value, words: usize, offset: usize) -> Value {
+        let at = self.nth_of(image, nth, words);
+        self.b.ins().load(I64, IMAGE, at, offset as i32)
+    }
+
+    /// Where one of several parts is that have some words (a power of two) each, less where they begin.
+    fn nth_of(&mut self, from: Value, nth: Value, words: usize) -> Value {
+        let offset = self.shl_imm(nth, words.trailing_zeros() + 3);
+        self.b.ins().iadd(from, offset)
     }
 
     /// One of the addresses of a table's image.
@@ -304,8 +315,8 @@ impl<'p> Gen<'_, 'p> {
         self.b.ins().load(I64, CONSTANT, images, at as i32)
     }
 
-    /// The image of a table, and the first entry in it that matches, or the one behind the last: its place, eightfold, moved by the
-    /// image. Tables without an image go `outside`.
+    /// The image of a table, and the number of the first entry in it that matches, or of one behind the last. Tables without an image
+    /// go `outside`.
     fn entry_of(
         &mut self,
         id: TableId,
@@ -340,8 +351,8 @@ impl<'p> Gen<'_, 'p> {
         self.goto(done);
         self.bind(done);
         let (image, place) = (self.b.use_var(image), self.b.use_var(place));
-        let offset = self.shl_imm(place, 3);
-        (image, self.b.ins().iadd(image, offset))
+        self.note_possible(place, low_ones(usize::BITS - image::MOST.leading_zeros()));
+        (image, place)
     }
 
     /// Which of four entries match: lanes of ones and of zeroes.
@@ -380,21 +391,23 @@ impl<'p> Gen<'_, 'p> {
 
     /// The row of the place that a hash of at most 32 bits picks: the hash modulo the number of places,
     /// by two multiplications (Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019).
-    fn pick(&mut self, image: Value, places: Value, hash: Value) -> Value {
+    fn pick(&mut self, image: Value, nth: Value, shape: Shape, hash: Value) -> Value {
         const {
             assert!(
                 ProfileState::HASH_BITS <= 32,
                 "the two multiplications are exact up to 32"
             )
         };
-        let count = self.b.ins().load(I64, IMAGE, places, 0);
-        let inverse = self.b.ins().load(I64, IMAGE, places, 8);
+        let at = self.nth_of(image, nth, image::CHOICE);
+        let [count, inverse, first] = [0, 1, 2].map(|word| {
+            let offset = shape.said + word * size_of::<u64>();
+            self.b.ins().load(I64, IMAGE, at, offset as i32)
+        });
+        let rows = self.b.ins().iadd(image, first);
         let fraction = self.b.ins().imul(inverse, hash);
         let place = self.b.ins().umulhi(fraction, count);
-        let offset = self.shl_imm(place, 3);
-        let at = self.b.ins().iadd(places, offset);
-        let row = self.b.ins().load(I64, IMAGE, at, 16);
-        self.b.ins().iadd(image, row)
+        self.note_possible(place, u64::from(u32::MAX));
+        self.nth_of(rows, place, shape.row_words)
     }
 
     /// Key words moved beside each other as the table stores them.
@@ -407,7 +420,7 @@ impl<'p> Gen<'_, 'p> {
         for ((word, shift), value) in layout.places().zip(key) {
             let moved = self.shl_imm(*value, shift);
             dense[word] = Some(match dense[word] {
-                Some(before) => self.b.ins().bor(before, moved),
+                Some(before) => self.or(before, moved),
                 None => moved,
             });
         }
@@ -429,7 +442,7 @@ impl<'p> Gen<'_, 'p> {
                 for i in 0..width.div_ceil(64) {
                     let value = self.b.ins().load(I64, FLAGS, args, offset);
                     // Entries hold what fits the parameter.
-                    self.narrow.insert(value, low_ones(width - 64 * i));
+                    self.note_possible(value, low_ones(width - 64 * i));
                     self.store_word(first + i, value);
                     offset += 8;
                 }

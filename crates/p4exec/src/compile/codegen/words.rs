@@ -63,6 +63,16 @@ impl Gen<'_, '_> {
         self.and_imm(moved, mask)
     }
 
+    /// The bits that one of two values has set. Where no bit can be set in both, that is their sum, which x86-64 writes where the
+    /// values are not, so that none need be copied or stored before.
+    pub(super) fn or(&mut self, a: Value, b: Value) -> Value {
+        let is_word = self.b.func.dfg.value_type(a) == I64;
+        if is_word && self.possible(a) & self.possible(b) == 0 {
+            return self.b.ins().iadd(a, b);
+        }
+        self.b.ins().bor(a, b)
+    }
+
     pub(super) fn shl_imm(&mut self, value: Value, by: u32) -> Value {
         if by == 0 {
             return value;
@@ -103,7 +113,7 @@ impl Gen<'_, '_> {
             let wanted = (width - 64 * i as u32).min(64);
             if shift > 0 && shift + wanted > 64 && value.len() > skip + i + 1 {
                 let above = self.shl_imm(value[skip + i + 1], 64 - shift);
-                word = self.b.ins().bor(word, above);
+                word = self.or(word, above);
             }
             result.push(word);
         }
@@ -122,7 +132,7 @@ impl Gen<'_, '_> {
             let below = i.checked_sub(skip + 1).and_then(|i| value.get(i));
             if let (Some(from), true) = (below, shift > 0) {
                 let low = self.shr_imm(*from, 64 - shift);
-                word = self.b.ins().bor(word, low);
+                word = self.or(word, low);
             }
             result.push(word);
         }
