@@ -12,7 +12,8 @@
 //! then       columns: 32 bits of the masks of all entries, those of their values (without masks where every bit counts). Entries
 //!            that are not there have zeroes: whether they match does not matter
 //! then       by entry, too. Without a profile: the action's place in the table's list ([`NOTHING`] for none). With a profile:
-//!            [`CHOICE`] words, the number of places, 2^64 divided by it (rounded up), the byte offset of their rows
+//!            [`CHOICE`] words: the number of places, 2^64 divided by it (rounded up), the byte offset of their rows, and what a
+//!            hash has below the number of places if that is a power of two, [`ANY_COUNT`] else
 //! then       rows. Without a profile, one by entry: the action's data. With a profile, one by place: the action's place in the
 //!            table's list, then its data
 //! ```
@@ -49,6 +50,8 @@ pub(super) const COLUMNS: usize = HITS + 8 * SAID;
 pub(super) const LANES: usize = 4 * MOST;
 /// Words that say how a place is picked.
 pub(super) const CHOICE: usize = 4;
+/// The number of places is no power of two.
+pub(super) const ANY_COUNT: u64 = u64::MAX;
 
 /// Where what follows the columns begins, in bytes, and how long a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +125,9 @@ struct Image {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Addresses {
-    /// Of an image of up to [`FEW`] entries.
+    /// Of an image of one entry.
+    pub(super) one: u64,
+    /// Of one of up to [`FEW`] entries.
     pub(super) few: u64,
     /// Of any.
     pub(super) any: u64,
@@ -179,8 +184,12 @@ impl Images {
             } else {
                 0
             };
-            let few = if table.len() <= FEW { any } else { 0 };
-            self.addresses[id.index()] = Addresses { few, any };
+            let up_to = |count| if table.len() <= count { any } else { 0 };
+            self.addresses[id.index()] = Addresses {
+                one: up_to(1),
+                few: up_to(FEW),
+                any,
+            };
         }
     }
 
@@ -252,8 +261,8 @@ fn push_lanes(words: &mut Vec<u64>, entries: &[(&[u64], Slot)], of: impl Fn(&[u6
     words.extend(pairs.iter().map(|pair| u64::from_ne_bytes(*pair)));
 }
 
-/// How places of a profile are picked from: how many there are, 2^64 divided by that, the byte offset of their rows.
-type Choice = [u64; CHOICE - 1];
+/// How places of a profile are picked from.
+type Choice = [u64; CHOICE];
 
 struct Artist<'a> {
     table: &'a Table,
@@ -312,7 +321,12 @@ impl<'a> Artist<'a> {
             }
         }
         let inverse = (u64::MAX / count.max(1)).wrapping_add(1);
-        [count, inverse, at as u64 * 8]
+        let mask = if count.is_power_of_two() {
+            count - 1
+        } else {
+            ANY_COUNT
+        };
+        [count, inverse, at as u64 * 8, mask]
     }
 
     /// The default action, whatever the hash.

@@ -1,7 +1,7 @@
 //! Numbers that are known while code is written: a branch on one is no branch, an index that is one is no computed index.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstructionData, Opcode, Value, ValueDef};
+use cranelift_codegen::ir::{InstructionData, Opcode, Value, ValueDef, types::I64};
 
 use super::Gen;
 
@@ -69,6 +69,21 @@ impl Gen<'_, '_> {
             _ => all,
         };
         possible & all
+    }
+
+    /// What a word is a rotation of, and how far up.
+    pub(super) fn rotation(&self, value: Value) -> Option<(Value, u64)> {
+        let dfg = &self.b.func.dfg;
+        let ValueDef::Result(inst, _) = dfg.value_def(value) else {
+            return None;
+        };
+        match dfg.insts[inst] {
+            InstructionData::Binary {
+                opcode: Opcode::Rotl,
+                args: [before, far],
+            } if dfg.value_type(value) == I64 => Some((before, self.known(far)?)),
+            _ => None,
+        }
     }
 
     fn known_within(&self, value: Value, steps: u32) -> Option<u64> {

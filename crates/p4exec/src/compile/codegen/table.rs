@@ -54,7 +54,9 @@ enum Choice {
 
 /// A key as it is compared with four entries at once: one to a lane, so that no branch depends on the key.
 struct Columns {
-    /// By column: its 32 bits of the key, four times.
+    /// By column: its 32 bits of the key.
+    narrow: Vec<Value>,
+    /// By column: the same four times.
     keys: Vec<Value>,
     /// Whether entries have masks.
     masked: bool,
@@ -64,11 +66,13 @@ impl Columns {
     fn of(generator: &mut Gen<'_, '_>, key: &[Value], layout: &KeyLayout) -> Self {
         let columns = image::columns(layout).into_iter().map(|(word, up)| {
             let bits = generator.shr_imm(key[word], up);
-            let bits = generator.b.ins().ireduce(I32, bits);
-            generator.b.ins().splat(I32X4, bits)
+            generator.b.ins().ireduce(I32, bits)
         });
+        let narrow: Vec<Value> = columns.collect();
+        let splat = |bits: &Value| generator.b.ins().splat(I32X4, *bits);
         Self {
-            keys: columns.collect(),
+            keys: narrow.iter().map(splat).collect(),
+            narrow,
             masked: image::is_masked(layout),
         }
     }
@@ -271,7 +275,7 @@ impl<'p> Gen<'_, 'p> {
             self.branch_unless(image, outside);
             (image, self.imm(0))
         } else {
-            self.entry_of(id, key, layout, outside)
+            self.entry_of(id, key, layout, choice, outside)
         };
         if let Some(variable) = found.hit {
             let hit = self.said(image, nth, 1, image::HITS);
@@ -322,6 +326,7 @@ impl<'p> Gen<'_, 'p> {
         id: TableId,
         key: &[Value],
         layout: &KeyLayout,
+        choice: Choice,
         outside: Label,
     ) -> (Value, Value) {
         const {
@@ -330,6 +335,9 @@ impl<'p> Gen<'_, 'p> {
         let columns = Columns::of(self, key, layout);
         let [image, place] = [(); 2].map(|()| self.b.declare_var(I64));
         let [short, long, many, done] = [(); 4].map(|()| self.label());
+        if matches!(choice, Choice::Hash(_)) {
+            self.look_at_one(id, &columns, (image, place), done);
+        }
         let few = self.image_of(id, offset_of!(Addresses, few));
         self.branch(few, short, long);
         self.bind(short);
@@ -353,6 +361,54 @@ impl<'p> Gen<'_, 'p> {
         let (image, place) = (self.b.use_var(image), self.b.use_var(place));
         self.note_possible(place, low_ones(usize::BITS - image::MOST.leading_zeros()));
         (image, place)
+    }
+
+    /// Finds the number of the entry if the table has one, and the code goes `on` then.
+    ///
+    /// Tables of members often have one group, which every packet has the key of. What is picked from it need not wait for the
+    /// comparison then, as a processor guesses how that branch goes.
+    fn look_at_one(
+        &mut self,
+        id: TableId,
+        columns: &Columns,
+        (image, place): (Variable, Variable),
+        on: Label,
+    ) {
+        let [single, others, hit, miss] = [(); 4].map(|()| self.label());
+        let one = self.image_of(id, offset_of!(Addresses, one));
+        self.branch(one, single, others);
+        self.bind(single);
+        let mut at = image::COLUMNS;
+        let mut differences = None;
+        for key in &columns.narrow {
+            let mut load = |g: &mut Self| {
+                let bits = g.b.ins().load(I32, IMAGE, one, at as i32);
+                at += image::LANES;
+                bits
+            };
+            let key = match columns.masked.then(|| load(self)) {
+                Some(mask) => self.b.ins().band(*key, mask),
+                None => *key,
+            };
+            let value = load(self);
+            let difference = self.b.ins().bxor(key, value);
+            differences = Some(match differences {
+                Some(others) => self.b.ins().bor(others, difference),
+                None => difference,
+            });
+        }
+        self.b.def_var(image, one);
+        let Some(differences) = differences else {
+            return self.goto(others);
+        };
+        self.branch(differences, miss, hit);
+        for (label, nth) in [(hit, 0), (miss, image::MOST)] {
+            self.bind(label);
+            let nth = self.imm(nth as i64);
+            self.b.def_var(place, nth);
+            self.goto(on);
+        }
+        self.bind(others);
     }
 
     /// Which of four entries match: lanes of ones and of zeroes.
@@ -399,13 +455,31 @@ impl<'p> Gen<'_, 'p> {
             )
         };
         let at = self.nth_of(image, nth, image::CHOICE);
-        let [count, inverse, first] = [0, 1, 2].map(|word| {
+        let said = |g: &mut Self, word: usize| {
             let offset = shape.said + word * size_of::<u64>();
-            self.b.ins().load(I64, IMAGE, at, offset as i32)
-        });
+            g.b.ins().load(I64, IMAGE, at, offset as i32)
+        };
+        let first = said(self, 2);
         let rows = self.b.ins().iadd(image, first);
+        let place = self.b.declare_var(I64);
+        let [power, any, done] = [(); 3].map(|()| self.label());
+        let mask = said(self, 3);
+        // Its sign tells.
+        const { assert!(image::ANY_COUNT >> 63 == 1) };
+        let is_any = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, mask, 0);
+        self.branch(is_any, any, power);
+        self.bind(power);
+        let low = self.b.ins().band(hash, mask);
+        self.b.def_var(place, low);
+        self.goto(done);
+        self.bind(any);
+        let (count, inverse) = (said(self, 0), said(self, 1));
         let fraction = self.b.ins().imul(inverse, hash);
-        let place = self.b.ins().umulhi(fraction, count);
+        let remainder = self.b.ins().umulhi(fraction, count);
+        self.b.def_var(place, remainder);
+        self.goto(done);
+        self.bind(done);
+        let place = self.b.use_var(place);
         self.note_possible(place, u64::from(u32::MAX));
         self.nth_of(rows, place, shape.row_words)
     }

@@ -90,7 +90,16 @@ impl Gen<'_, '_> {
         if by == 0 {
             return value;
         }
+        if let Some(before) = self.shifted_back(value, by) {
+            return before;
+        }
         self.b.ins().ushr_imm_s(value, i64::from(by))
+    }
+
+    /// What was shifted up by so many bits to a value, nothing going beyond.
+    fn shifted_back(&self, value: Value, by: u32) -> Option<Value> {
+        let (before, far) = self.rotation(value)?;
+        (far == u64::from(by) && self.possible(before).leading_zeros() >= by).then_some(before)
     }
 
     /// Clears what lies above the width.
