@@ -8,4 +8,5 @@ mod differential;
 mod fuzz_corpus;
 mod headers;
 mod lanes;
+mod picks;
 mod statements;
