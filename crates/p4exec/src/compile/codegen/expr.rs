@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder as _, Value, types::I64};
-use p4ir::{BinaryOp, Const, ExprId, ExprKind, Type, TypeId, UnaryOp};
+use p4ir::{BinaryOp, Const, ExprId, ExprKind, Projection, Type, TypeId, UnaryOp};
 
 use super::words::{Words, top_mask, words};
 use super::{Gen, Helper, Kind, field};
@@ -11,6 +11,14 @@ use crate::v1model::scalar_width;
 
 /// An operand that loads more words is computed before the other operand.
 const MANY_LOADS: usize = 16;
+
+/// What some bits of a word must be.
+#[derive(Clone, Copy)]
+struct FixedBits {
+    word: Value,
+    mask: u64,
+    bits: u64,
+}
 
 impl Gen<'_, '_> {
     /// Bits of a scalar type; a varbit has 0, as it brings its own length.
@@ -147,6 +155,9 @@ impl Gen<'_, '_> {
                 self.b.ins().icmp_imm_s(IntCC::Equal, value, 0)
             }
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) => {
+                if let Some(bits) = self.fixed_bits(id) {
+                    return self.has_bits(bits);
+                }
                 let a = self.settled(|g| vec![g.truth(*left)])[0];
                 let b = self.truth(*right);
                 if *op == BinaryOp::And {
@@ -161,6 +172,50 @@ impl Gen<'_, '_> {
                 self.b.ins().icmp_imm_s(IntCC::NotEqual, value[0], 0)
             }
         }
+    }
+
+    /// The bits that fields cut out of one word must have, if that is all that an expression asks.
+    fn fixed_bits(&mut self, id: ExprId) -> Option<FixedBits> {
+        let program = self.unit.program;
+        match &program.exprs[id].kind {
+            ExprKind::Binary(BinaryOp::And, left, right) => {
+                let (a, b) = (self.fixed_bits(*left)?, self.fixed_bits(*right)?);
+                let both = FixedBits {
+                    mask: a.mask | b.mask,
+                    bits: a.bits | b.bits,
+                    ..a
+                };
+                (a.word == b.word && a.mask & b.mask == 0).then_some(both)
+            }
+            ExprKind::Binary(BinaryOp::Eq, left, right) => {
+                let (ExprKind::Read(place), ExprKind::Const(number)) =
+                    (&program.exprs[*left].kind, &program.exprs[*right].kind)
+                else {
+                    return None;
+                };
+                let is_field = |step: &Projection| matches!(step, Projection::Field(_));
+                let width = self.width(program.expr_type(*left));
+                if !place.path.iter().all(is_field) || !(1..=64).contains(&width) {
+                    return None;
+                }
+                let value = self.eval(*left)[0];
+                let origin = *self.origins.get(&value).filter(|o| o.width == width)?;
+                let number = self.constant(number, width)[0];
+                Some(FixedBits {
+                    word: origin.word,
+                    mask: top_mask(width) << origin.low,
+                    bits: self.known(number)? << origin.low,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn has_bits(&mut self, FixedBits { word, mask, bits }: FixedBits) -> Value {
+        let low = mask.trailing_zeros();
+        let found = self.moved(word, -(low as i32), mask >> low);
+        let wanted = self.imm_u(bits >> low);
+        self.b.ins().icmp(IntCC::Equal, found, wanted)
     }
 
     /// A left operand. Cranelift computes what has no effects only where an effect needs it, so all that a large expression

@@ -549,9 +549,15 @@ impl Gen<'_, '_> {
             let computed = self.resized(&[hash], 64, width);
             let same = self.equal(&computed, &given);
             if let Some(leaf) = standard.and_then(|fields| fields.checksum_error) {
-                self.branch_if(same, done);
-                let one = self.imm(1);
-                self.store_word(self.unit.layout.slot(leaf).word, one);
+                let word = self.unit.layout.slot(leaf).word;
+                let before = self.load_word(word);
+                let differs = self.b.ins().icmp_imm_s(IntCC::Equal, same, 0);
+                let differs = self.b.ins().uextend(I64, differs);
+                let error = match self.known(before) {
+                    Some(0) => differs,
+                    _ => self.b.ins().bor(before, differs),
+                };
+                self.store_word(word, error);
             }
         }
         self.goto(done);

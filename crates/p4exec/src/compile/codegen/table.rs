@@ -272,7 +272,9 @@ impl<'p> Gen<'_, 'p> {
         let shape = Shape::of(program, id, layout);
         let (image, nth) = if key.is_empty() {
             let image = self.image_of(id, offset_of!(Addresses, any));
-            self.branch_unless(image, outside);
+            let on = self.label();
+            self.branch_on_address(image, on, outside);
+            self.bind(on);
             (image, self.imm(0))
         } else {
             self.entry_of(id, key, layout, choice, outside)
@@ -312,6 +314,16 @@ impl<'p> Gen<'_, 'p> {
         self.b.ins().iadd(from, offset)
     }
 
+    /// Goes to one place if there is an address, to another if there is none.
+    fn branch_on_address(&mut self, address: Value, some: Label, none: Label) {
+        // None begins at 1. A test for zero would name the value twice, and load it twice where it was stored on the stack.
+        let is_some = self
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::UnsignedGreaterThan, address, 1);
+        self.branch(is_some, some, none);
+    }
+
     /// One of the addresses of a table's image.
     fn image_of(&mut self, id: TableId, which: usize) -> Value {
         let images = self.load_ctx(field::IMAGES);
@@ -339,7 +351,7 @@ impl<'p> Gen<'_, 'p> {
             self.look_at_one(id, &columns, (image, place), done);
         }
         let few = self.image_of(id, offset_of!(Addresses, few));
-        self.branch(few, short, long);
+        self.branch_on_address(few, short, long);
         self.bind(short);
         let same = self.lanes(few, &columns, 0);
         self.set_first(place, same, image::FEW);
@@ -348,7 +360,7 @@ impl<'p> Gen<'_, 'p> {
         self.bind(long);
         self.set_cold();
         let any = self.image_of(id, offset_of!(Addresses, any));
-        self.branch(any, many, outside);
+        self.branch_on_address(any, many, outside);
         self.bind(many);
         self.set_cold();
         let [a, b, c, d] = [0, 1, 2, 3].map(|nth| self.lanes(any, &columns, nth));
@@ -376,7 +388,7 @@ impl<'p> Gen<'_, 'p> {
     ) {
         let [single, others, hit, miss] = [(); 4].map(|()| self.label());
         let one = self.image_of(id, offset_of!(Addresses, one));
-        self.branch(one, single, others);
+        self.branch_on_address(one, single, others);
         self.bind(single);
         let mut at = image::COLUMNS;
         let mut differences = None;

@@ -239,6 +239,10 @@ impl Gen<'_, '_> {
     /// Whether two values are equal, as an 8-bit truth value.
     pub(super) fn equal(&mut self, a: &[Value], b: &[Value]) -> Value {
         if let ([a], [b]) = (a, b) {
+            if self.possible(*a) <= 1 && self.known(*b) == Some(1) {
+                // What is a truth value already is not compared.
+                return self.b.ins().icmp_imm_s(IntCC::NotEqual, *a, 0);
+            }
             return self.b.ins().icmp(IntCC::Equal, *a, *b);
         }
         let mut differing: Option<Value> = None;
