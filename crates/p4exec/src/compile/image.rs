@@ -12,8 +12,8 @@
 //! then       columns: 32 bits of the masks of all entries, those of their values (without masks where every bit counts). Entries
 //!            that are not there have zeroes: whether they match does not matter
 //! then       by entry, too. Without a profile: the action's place in the table's list ([`NOTHING`] for none). With a profile:
-//!            [`CHOICE`] words: the number of places, 2^64 divided by it (rounded up), the byte offset of their rows, and what a
-//!            hash has below the number of places if that is a power of two, [`ANY_COUNT`] else
+//!            [`CHOICE`] words: the number of places, 2^64 divided by it (rounded up), the byte offset of their rows, and the mask
+//!            that leaves a place of a hash if their number is a power of two, [`ANY_COUNT`] else
 //! then       rows. Without a profile, one by entry: the action's data. With a profile, one by place: the action's place in the
 //!            table's list, then its data
 //! ```
@@ -42,7 +42,7 @@ const MAX_WORDS: usize = 1 << 14;
 /// Entries of which something is said: those, and the miss.
 const SAID: usize = MOST + 1;
 
-/// Where it is said what a hit is, in bytes.
+/// Where it is said whether it is a hit, in bytes.
 pub(super) const HITS: usize = 0;
 /// Where columns begin, in bytes.
 pub(super) const COLUMNS: usize = HITS + 8 * SAID;
@@ -125,7 +125,7 @@ struct Image {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Addresses {
-    /// Of an image of one entry.
+    /// Of an image of one entry or none.
     pub(super) one: u64,
     /// Of one of up to [`FEW`] entries.
     pub(super) few: u64,
@@ -275,6 +275,7 @@ impl<'a> Artist<'a> {
     fn row(&mut self, words: impl IntoIterator<Item = u64>) {
         let end = self.words.len() + self.shape.row_words;
         self.words.extend(words);
+        debug_assert!(self.words.len() <= end, "no action has more data");
         self.words.resize(end, 0);
     }
 
@@ -361,7 +362,8 @@ impl<'a> Artist<'a> {
             // Nobody lives: the default action.
             return Some(self.miss());
         }
-        if places > (MAX_WORDS / self.shape.row_words) as u64 {
+        let room = MAX_WORDS.saturating_sub(self.words.len()) / self.shape.row_words;
+        if places > room as u64 {
             return None;
         }
         let rows = rows.into_iter().map(|(weight, row)| {

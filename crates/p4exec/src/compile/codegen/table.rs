@@ -457,8 +457,8 @@ impl<'p> Gen<'_, 'p> {
         self.b.def_var(place, first);
     }
 
-    /// The row of the place that a hash of at most 32 bits picks: the hash modulo the number of places,
-    /// by two multiplications (Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019).
+    /// The row of the place that a hash of at most 32 bits picks: the hash modulo the number of places, by a mask if that is a power of
+    /// two, else by two multiplications (Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019).
     fn pick(&mut self, image: Value, nth: Value, shape: Shape, hash: Value) -> Value {
         const {
             assert!(
