@@ -12,21 +12,21 @@
 //! then       columns: 32 bits of the masks of all entries, those of their values (without masks where every bit counts). Entries
 //!            that are not there have zeroes: whether they match does not matter
 //! then       by entry, too. Without a profile: the action's place in the table's list ([`NOTHING`] for none). With a profile:
-//!            [`CHOICE`] words: the number of places, 2^64 divided by it (rounded up), the byte offset of their rows, and the mask
-//!            that leaves a place of a hash if their number is a power of two, [`ANY_COUNT`] else
+//!            a [`Choice`]
 //! then       rows. Without a profile, one by entry: the action's data. With a profile, one by place: the action's place in the
 //!            table's list, then its data
 //! ```
 //!
 //! Rows of a table are equally long, so that where one is follows from its number without another load.
 
-use p4ir::{ActionId, Entity as _, TableId, ValidProgram};
+use p4ir::{Entity as _, TableId, ValidProgram};
 
+use crate::ports::PortSet;
 use crate::state::{ControlState, ProfileState, RuntimeState, TableCells};
+use crate::tables::action::most_arg_words;
 use crate::tables::revision::Revision;
 use crate::tables::small_table::MAX_ENTRIES;
 use crate::tables::{ActionWord, GroupId, KeyForm, KeyLayout, MemberId, RowKind, Slot, Table};
-use crate::v1model::scalar_width;
 
 /// Entries that compiled code compares in one go.
 pub(super) const FEW: usize = 4;
@@ -48,10 +48,25 @@ pub(super) const HITS: usize = 0;
 pub(super) const COLUMNS: usize = HITS + 8 * SAID;
 /// Bytes of 32 bits of all entries.
 pub(super) const LANES: usize = 4 * MOST;
-/// Words that say how a place is picked.
-pub(super) const CHOICE: usize = 4;
-/// The number of places is no power of two.
+/// [`Choice::mask`] where the number of places is no power of two.
 pub(super) const ANY_COUNT: u64 = u64::MAX;
+
+/// How places of a profile are picked from.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Choice {
+    /// How many there are.
+    pub(super) count: u64,
+    /// 2^64 divided by that, rounded up.
+    pub(super) inverse: u64,
+    /// The byte offset of their rows.
+    pub(super) rows: u64,
+    /// What leaves a place of a hash if their number is a power of two, [`ANY_COUNT`] else.
+    pub(super) mask: u64,
+}
+
+/// Words of a [`Choice`].
+pub(super) const CHOICE: usize = size_of::<Choice>() / 8;
 
 /// Where what follows the columns begins, in bytes, and how long a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,21 +80,10 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of(program: &ValidProgram, id: TableId, layout: &KeyLayout) -> Self {
-        let table = &program.tables[id];
-        let data = |action: ActionId| {
-            let params = program.actions[action].data_params();
-            let words = params.map(|param| {
-                scalar_width(program, program.vars[param.var].ty).div_ceil(64) as usize
-            });
-            words.sum::<usize>()
-        };
-        let actions = table.actions.iter().map(|bound| data(bound.action));
-        let data = actions.max().unwrap_or_default();
-        let (words_said, data_at) = match table.implementation {
-            Some(_) => (CHOICE, 1),
-            None => (1, 0),
-        };
+    pub(super) fn of(table: &Table) -> Self {
+        let (spec, layout) = (table.spec(), table.layout());
+        let (words_said, data_at) = if spec.indirect { (CHOICE, 1) } else { (1, 0) };
+        let data = most_arg_words(&spec.actions);
         let vectors = columns(layout).len() * if is_masked(layout) { 2 } else { 1 };
         let said = COLUMNS + vectors * LANES;
         Self {
@@ -209,7 +213,7 @@ fn draw(
     let entries = table.small().entries()?;
     let program = control.program();
     let layout = table.layout();
-    let shape = Shape::of(program, id, layout);
+    let shape = Shape::of(table);
     words.extend((0..SAID).map(|nth| u64::from(nth < entries.len())));
     for (word, up) in columns(layout) {
         let dense = layout.dense_words();
@@ -241,7 +245,7 @@ fn draw(
             let miss = artist.miss();
             for (nth, slot) in slots.enumerate() {
                 let choice = match slot {
-                    Some(slot) => artist.choice(slot, profile, state)?,
+                    Some(slot) => artist.choice(slot, profile, state.data.ports())?,
                     None => miss,
                 };
                 artist.say(nth, choice);
@@ -260,9 +264,6 @@ fn push_lanes(words: &mut Vec<u64>, entries: &[(&[u64], Slot)], of: impl Fn(&[u6
     let (pairs, _) = lanes.as_flattened().as_chunks();
     words.extend(pairs.iter().map(|pair| u64::from_ne_bytes(*pair)));
 }
-
-/// How places of a profile are picked from.
-type Choice = [u64; CHOICE];
 
 struct Artist<'a> {
     table: &'a Table,
@@ -309,7 +310,13 @@ impl<'a> Artist<'a> {
     /// Says how places are picked for an entry or a miss.
     fn say(&mut self, nth: usize, choice: Choice) {
         let at = self.shape.said / 8 + nth * CHOICE;
-        self.words[at..at + choice.len()].copy_from_slice(&choice);
+        let Choice {
+            count,
+            inverse,
+            rows,
+            mask,
+        } = choice;
+        self.words[at..at + CHOICE].copy_from_slice(&[count, inverse, rows, mask]);
     }
 
     /// Draws the rows of some places, each as often as its weight says.
@@ -327,7 +334,12 @@ impl<'a> Artist<'a> {
         } else {
             ANY_COUNT
         };
-        [count, inverse, at as u64 * 8, mask]
+        Choice {
+            count,
+            inverse,
+            rows: at as u64 * 8,
+            mask,
+        }
     }
 
     /// The default action, whatever the hash.
@@ -341,9 +353,9 @@ impl<'a> Artist<'a> {
         &mut self,
         slot: Slot,
         state: &'a ProfileState,
-        ports: &'a RuntimeState,
+        ports: &'a PortSet,
     ) -> Option<Choice> {
-        let (table, ports) = (self.table, ports.data.ports());
+        let table = self.table;
         let word = ActionWord(table.action_row(slot)[0]);
         let rows: Vec<(u32, &'a [u64])> = match word.kind() {
             RowKind::Call => return None,
@@ -367,8 +379,11 @@ impl<'a> Artist<'a> {
             return None;
         }
         let rows = rows.into_iter().map(|(weight, row)| {
-            let position = table.position_in_list(ActionWord(row[0]));
-            (weight, position.map_or(NOTHING, u64::from), &row[1..])
+            // What other tables of the profile offer, and this one does not, is nothing here.
+            match table.position_in_list(ActionWord(row[0])) {
+                Some(position) => (weight, u64::from(position), &row[1..]),
+                None => (weight, NOTHING, &[][..]),
+            }
         });
         Some(self.places(rows))
     }

@@ -202,6 +202,11 @@ pub(crate) fn arg_words(spec: &ActionSpec) -> usize {
     spec.params.iter().map(|w| w.div_ceil(64) as usize).sum()
 }
 
+/// Argument words of the action that has the most.
+pub(crate) fn most_arg_words(specs: &[ActionSpec]) -> usize {
+    specs.iter().map(arg_words).max().unwrap_or_default()
+}
+
 /// Appends an argument that has its parameter's width.
 pub(crate) fn push_arg(value: &Bits, out: &mut Vec<u64>) {
     let at = out.len();

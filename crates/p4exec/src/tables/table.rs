@@ -91,11 +91,10 @@ impl Table {
             KeyForm::Prefix { field } => Index::Lpm(Box::new(LpmIndex::new(&layout, field))),
             KeyForm::Masked => Index::Tuples(Box::default()),
         };
-        let longest = spec.actions.iter().map(action::arg_words).max();
         let arg_words = if spec.indirect {
             0
         } else {
-            longest.unwrap_or(0)
+            action::most_arg_words(&spec.actions)
         };
         let mut table = Self {
             records: Records::new(layout.stored_words(), arg_words),

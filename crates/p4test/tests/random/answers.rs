@@ -1,16 +1,12 @@
 //! Answers of look-ups that are kept: packets ask the same again and again, and between batches entries, defaults and whole states change.
 
-use std::sync::Arc;
-
 use p4exec::tables::{ActionCall, EntryAction, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;
-use p4exec::{ExecutorKind, RuntimeState, Update, executor};
-use p4front::Options;
-use p4test::compile_text;
+use p4exec::{RuntimeState, Update};
 use packetgen::Choices;
 use quantities::Nanos;
 
-use super::both::both_send;
+use super::both::{both_of, both_send, both_take, of_one_header};
 
 /// Entries of each table: more than are compared one by one.
 const ENTRIES: u32 = 40;
@@ -51,29 +47,17 @@ fn program() -> String {
             format!("if (h.h.kind == {nth} && {name}.apply().hit) {{ h.h.hit = 1; }}\n")
         })
         .collect();
-    format!(
+    let declared = format!(
         "
-#include <core.p4>
-#include <v1model.p4>
-header h_t {{ bit<8> kind; bit<64> a; bit<64> b; bit<64> c; bit<64> d; bit<64> e; bit<8> mark; bit<8> hit; }}
-struct headers {{ h_t h; }}
-struct meta {{ }}
-parser P(packet_in packet, out headers h, inout meta m, inout standard_metadata_t s) {{
-    state start {{ packet.extract(h.h); transition accept; }}
-}}
-control V(inout headers h, inout meta m) {{ apply {{}} }}
-control I(inout headers h, inout meta m, inout standard_metadata_t s) {{
     direct_counter(CounterType.packets) seen;
     action mark(bit<8> mark) {{ h.h.mark = mark; s.egress_spec = 2; }}
     action drop() {{ mark_to_drop(s); }}
-    {tables}
-    apply {{ s.egress_spec = 1; {applied} }}
-}}
-control E(inout headers h, inout meta m, inout standard_metadata_t s) {{ apply {{}} }}
-control C(inout headers h, inout meta m) {{ apply {{}} }}
-control D(packet_out packet, in headers h) {{ apply {{ packet.emit(h.h); }} }}
-V1Switch(P(), V(), I(), E(), C(), D()) main;
-"
+    {tables}"
+    );
+    of_one_header(
+        "bit<8> kind; bit<64> a; bit<64> b; bit<64> c; bit<64> d; bit<64> e; bit<8> mark; bit<8> hit;",
+        &declared,
+        &applied,
     )
 }
 
@@ -146,10 +130,7 @@ fn packet(choices: &mut Choices<'_>) -> Vec<u8> {
 
 #[test]
 fn answers_are_forgotten_when_tables_change() {
-    let program = compile_text("answers.p4", &program(), &Options::default());
-    let program = program.expect("the program compiles");
-    let mut switches = [ExecutorKind::Interp, ExecutorKind::Compile]
-        .map(|kind| executor(kind, Arc::clone(&program)).expect("it starts"));
+    let mut switches = both_of("answers.p4", &program());
     let mut choices = Choices::seeded(11);
     let mut kept: Option<RuntimeState> = None;
     let (mut hits, mut changed) = (0, 0);
@@ -158,13 +139,7 @@ fn answers_are_forgotten_when_tables_change() {
         let changes = if round == 0 { 3000 } else { choices.below(2) };
         for _ in 0..changes {
             let update = change(switches[0].state(), &mut choices);
-            let [one, other] = &mut switches;
-            let taken = one.state_mut().apply(update.clone(), Nanos::new(0)).is_ok();
-            assert_eq!(
-                taken,
-                other.state_mut().apply(update, Nanos::new(0)).is_ok()
-            );
-            changed += usize::from(taken);
+            changed += usize::from(both_take(&mut switches, update));
         }
         if choices.one_in(20) {
             // The whole state is that of some time ago, and this one's turn comes again.

@@ -1,19 +1,15 @@
 //! Tables of members and groups, few entries and many, groups of any size: what is picked while entries, groups, members and ports change.
 
-use std::sync::Arc;
-
 use p4exec::tables::{
     ActionCall, EntryAction, EntryPriority, FieldMatch, GroupId, GroupMember, MemberId, NewEntry,
 };
 use p4exec::value::Bits;
-use p4exec::{Departure, ExecutorKind, RuntimeState, Update, executor};
-use p4front::Options;
+use p4exec::{Departure, RuntimeState, Update};
 use p4ir::ExternId;
-use p4test::compile_text;
 use packetgen::Choices;
-use quantities::{Nanos, PortId};
+use quantities::PortId;
 
-use super::both::both_send;
+use super::both::{both_of, both_send, both_take, of_one_header};
 
 /// Changes, with packets after each.
 const ROUNDS: usize = 1500;
@@ -44,28 +40,16 @@ fn program() -> String {
         );
         applied += &format!("if (h.h.kind == {nth} && {name}.apply().hit) {{ h.h.hit = 1; }}\n");
     }
-    format!(
+    let declared = format!(
         "
-#include <core.p4>
-#include <v1model.p4>
-header h_t {{ bit<8> kind; bit<16> a; bit<40> b; bit<16> pick; bit<80> mark; bit<8> hit; }}
-struct headers {{ h_t h; }}
-struct meta {{ }}
-parser P(packet_in packet, out headers h, inout meta m, inout standard_metadata_t s) {{
-    state start {{ packet.extract(h.h); transition accept; }}
-}}
-control V(inout headers h, inout meta m) {{ apply {{}} }}
-control I(inout headers h, inout meta m, inout standard_metadata_t s) {{
     action mark(bit<80> mark, bit<9> port) {{ h.h.mark = mark; s.egress_spec = port; }}
     action drop() {{ mark_to_drop(s); }}
-    {tables}
-    apply {{ s.egress_spec = 1; {applied} }}
-}}
-control E(inout headers h, inout meta m, inout standard_metadata_t s) {{ apply {{}} }}
-control C(inout headers h, inout meta m) {{ apply {{}} }}
-control D(packet_out packet, in headers h) {{ apply {{ packet.emit(h.h); }} }}
-V1Switch(P(), V(), I(), E(), C(), D()) main;
-"
+    {tables}"
+    );
+    of_one_header(
+        "bit<8> kind; bit<16> a; bit<40> b; bit<16> pick; bit<80> mark; bit<8> hit;",
+        &declared,
+        &applied,
     )
 }
 
@@ -192,10 +176,7 @@ fn packet(choices: &mut Choices<'_>) -> Vec<u8> {
 
 #[test]
 fn places_of_groups_are_picked_alike() {
-    let program = compile_text("picks.p4", &program(), &Options::default());
-    let program = program.expect("the program compiles");
-    let mut switches = [ExecutorKind::Interp, ExecutorKind::Compile]
-        .map(|kind| executor(kind, Arc::clone(&program)).expect("it starts"));
+    let mut switches = both_of("picks.p4", &program());
     let mut choices = Choices::seeded(12);
     let mut hits = [0; KEYS.len()];
     let mut changed = 0;
@@ -204,13 +185,7 @@ fn places_of_groups_are_picked_alike() {
         let changes = if round == 0 { 500 } else { choices.below(4) };
         for _ in 0..changes {
             let update = change(switches[0].state(), &mut choices);
-            let [one, other] = &mut switches;
-            let taken = one.state_mut().apply(update.clone(), Nanos::new(0)).is_ok();
-            assert_eq!(
-                taken,
-                other.state_mut().apply(update, Nanos::new(0)).is_ok()
-            );
-            changed += usize::from(taken);
+            changed += usize::from(both_take(&mut switches, update));
         }
         if choices.one_in(5) {
             let port = PortId::new(1 + choices.below(4) as u16);

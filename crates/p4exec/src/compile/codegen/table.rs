@@ -26,7 +26,7 @@ use crate::tables::{KeyLayout, Table};
 /// table may have none.
 const IMAGE: MemFlagsData = FLAGS.with_readonly();
 
-/// Of vectors in an image, which do not lie at multiples of their length.
+/// Of columns in an image, whose vectors do not lie at multiples of their length.
 const VECTOR: MemFlagsData = MemFlagsData::new().with_notrap().with_readonly();
 
 /// Values with their widths.
@@ -265,11 +265,11 @@ impl<'p> Gen<'_, 'p> {
         found: Found,
     ) -> Label {
         let outside = self.label();
-        let (program, control) = (self.unit.program, self.unit.control);
-        let Some(layout) = control.known_table(id).map(Table::layout) else {
+        let control = self.unit.control;
+        let Some(table) = control.known_table(id) else {
             return outside;
         };
-        let shape = Shape::of(program, id, layout);
+        let shape = Shape::of(table);
         let (image, nth) = if key.is_empty() {
             let image = self.image_of(id, offset_of!(Addresses, any));
             let on = self.label();
@@ -277,7 +277,7 @@ impl<'p> Gen<'_, 'p> {
             self.bind(on);
             (image, self.imm(0))
         } else {
-            self.entry_of(id, key, layout, choice, outside)
+            self.entry_of(id, key, table.layout(), choice, outside)
         };
         if let Some(variable) = found.hit {
             let hit = self.said(image, nth, 1, image::HITS);
@@ -390,19 +390,8 @@ impl<'p> Gen<'_, 'p> {
         let one = self.image_of(id, offset_of!(Addresses, one));
         self.branch_on_address(one, single, others);
         self.bind(single);
-        let mut at = image::COLUMNS;
         let mut differences = None;
-        for key in &columns.narrow {
-            let mut load = |g: &mut Self| {
-                let bits = g.b.ins().load(I32, IMAGE, one, at as i32);
-                at += image::LANES;
-                bits
-            };
-            let key = match columns.masked.then(|| load(self)) {
-                Some(mask) => self.b.ins().band(*key, mask),
-                None => *key,
-            };
-            let value = load(self);
+        for (key, value) in self.beside(one, &columns.narrow, columns.masked, 0) {
             let difference = self.b.ins().bxor(key, value);
             differences = Some(match differences {
                 Some(others) => self.b.ins().bor(others, difference),
@@ -425,19 +414,8 @@ impl<'p> Gen<'_, 'p> {
 
     /// Which of four entries match: lanes of ones and of zeroes.
     fn lanes(&mut self, image: Value, columns: &Columns, nth: usize) -> Value {
-        let mut at = image::COLUMNS + nth * image::FEW * size_of::<u32>();
         let mut all = None;
-        for key in &columns.keys {
-            let mut load = |g: &mut Self| {
-                let lanes = g.b.ins().load(I32X4, VECTOR, image, at as i32);
-                at += image::LANES;
-                lanes
-            };
-            let key = match columns.masked.then(|| load(self)) {
-                Some(mask) => self.b.ins().band(*key, mask),
-                None => *key,
-            };
-            let value = load(self);
+        for (key, value) in self.beside(image, &columns.keys, columns.masked, nth) {
             let same = self.b.ins().icmp(IntCC::Equal, key, value);
             all = Some(match all {
                 Some(others) => self.b.ins().band(others, same),
@@ -445,7 +423,39 @@ impl<'p> Gen<'_, 'p> {
             });
         }
         // A key has a column.
-        all.unwrap_or_else(|| self.b.ins().load(I32X4, VECTOR, image, at as i32))
+        all.unwrap_or_else(|| {
+            self.b
+                .ins()
+                .load(I32X4, VECTOR, image, image::COLUMNS as i32)
+        })
+    }
+
+    /// By column: the key, less what the entries' masks leave out, and what the entries have there: of as many as a value of a key has
+    /// 32 bits of, from the `nth` four on.
+    fn beside(
+        &mut self,
+        image: Value,
+        keys: &[Value],
+        masked: bool,
+        nth: usize,
+    ) -> Vec<(Value, Value)> {
+        let mut at = image::COLUMNS + nth * image::FEW * size_of::<u32>();
+        let mut pairs = Vec::with_capacity(keys.len());
+        for key in keys {
+            let ty = self.b.func.dfg.value_type(*key);
+            let mut load = |g: &mut Self| {
+                let bits = g.b.ins().load(ty, VECTOR, image, at as i32);
+                at += image::LANES;
+                bits
+            };
+            let key = match masked.then(|| load(self)) {
+                Some(mask) => self.b.ins().band(*key, mask),
+                None => *key,
+            };
+            let value = load(self);
+            pairs.push((key, value));
+        }
+        pairs
     }
 
     /// Sets a variable to the first lane that is ones; to their number if none is.
@@ -466,16 +476,12 @@ impl<'p> Gen<'_, 'p> {
                 "the two multiplications are exact up to 32"
             )
         };
-        let at = self.nth_of(image, nth, image::CHOICE);
-        let said = |g: &mut Self, word: usize| {
-            let offset = shape.said + word * size_of::<u64>();
-            g.b.ins().load(I64, IMAGE, at, offset as i32)
-        };
-        let first = said(self, 2);
+        let said = |g: &mut Self, field| g.said(image, nth, image::CHOICE, shape.said + field);
+        let first = said(self, offset_of!(image::Choice, rows));
         let rows = self.b.ins().iadd(image, first);
         let place = self.b.declare_var(I64);
         let [power, any, done] = [(); 3].map(|()| self.label());
-        let mask = said(self, 3);
+        let mask = said(self, offset_of!(image::Choice, mask));
         // Its sign tells.
         const { assert!(image::ANY_COUNT >> 63 == 1) };
         let is_any = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, mask, 0);
@@ -485,7 +491,8 @@ impl<'p> Gen<'_, 'p> {
         self.b.def_var(place, low);
         self.goto(done);
         self.bind(any);
-        let (count, inverse) = (said(self, 0), said(self, 1));
+        let count = said(self, offset_of!(image::Choice, count));
+        let inverse = said(self, offset_of!(image::Choice, inverse));
         let fraction = self.b.ins().imul(inverse, hash);
         let remainder = self.b.ins().umulhi(fraction, count);
         self.b.def_var(place, remainder);
