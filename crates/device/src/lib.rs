@@ -18,6 +18,7 @@ mod queues;
 
 use p4exec::{Batch, DropReason, Executor, Outputs, Tracer};
 use quantities::{Bytes, Nanos, PortId, Priority};
+pub use queued::Ahead;
 pub use queues::{EgressQueues, QueueDrops, QueueRange, QueueSetting};
 use thiserror::Error;
 

@@ -1,7 +1,6 @@
 //! The device with a shared buffer: packets wait for their port, and PFC frames end here.
 
-use p4exec::Executor;
-use p4exec::prefetch;
+use p4exec::{Batch, Executor, prefetch};
 use quantities::{Nanos, PortId};
 use wire::pfc;
 
@@ -11,6 +10,22 @@ use crate::{Bench, Device, DeviceDrop, add};
 /// Where an Ethernet frame has its EtherType, and that of MAC control.
 const ETHER_TYPE: std::ops::Range<usize> = 12..14;
 const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
+
+/// Whether a frame ends in the buffer, whatever the program says.
+#[inline]
+fn is_mac_control(bytes: &[u8]) -> bool {
+    bytes.get(ETHER_TYPE) == Some(&MAC_CONTROL)
+}
+
+/// What a program made of frames that have not been taken in yet, and which of them is taken in next.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    batch: Batch,
+    /// The frame's number, and how much of the batch is about those before it.
+    arrival: u32,
+    sent: usize,
+    dropped: usize,
+}
 
 impl<E: Executor> Device<E> {
     /// From now on packets wait in a buffer like this, an empty one; without a configuration they leave at
@@ -80,21 +95,11 @@ impl<E: Executor> Device<E> {
     ) {
         let Bench { batch, drops } = bench;
         drops.clear();
-        let Some(place) = self.port_mut(port) else {
-            drops.push(DeviceDrop::NoSuchPort(port));
-            return;
-        };
-        if !place.up {
-            place.counters.lost_down += 1;
-            drops.push(DeviceDrop::PortDown(port));
+        if let Err(drop) = self.count_in(port, bytes.len() + padding as usize) {
+            drops.push(drop);
             return;
         }
-        place.counters.received += 1;
-        add(
-            &mut place.counters.received_bytes,
-            bytes.len() + padding as usize,
-        );
-        if bytes.get(ETHER_TYPE) == Some(&MAC_CONTROL) {
+        if is_mac_control(bytes) {
             if let (Some(buffer), Ok(frame)) = (&mut self.buffer, pfc::Frame::new_checked(bytes)) {
                 buffer.hear(now, port, &pfc::Repr::parse(&frame));
             }
@@ -106,24 +111,101 @@ impl<E: Executor> Device<E> {
             let reasons = batch.dropped.drain(..);
             drops.extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
         }
+        for departure in &batch.sent {
+            self.offer(now, (port, padding), batch, departure, drops);
+        }
+    }
+
+    /// Whether the program is run on a frame from this port: on none of a port that is down or is not there, nor on PFC frames.
+    pub fn is_for_program(&self, port: PortId, bytes: &[u8]) -> bool {
+        self.port(port).is_some_and(|place| place.up) && !is_mac_control(bytes)
+    }
+
+    /// Runs the program on frames that will be taken in later, each by [`Device::accept_ahead`], in this order. For drivers that know
+    /// what comes, of switches whose packets are [independent](p4exec::are_packets_independent): the program runs faster on many packets
+    /// at once. All are [for the program](Device::is_for_program); until they have been taken in, neither tables nor ports change.
+    pub fn run_ahead(&mut self, now: Nanos, packets: &[(PortId, &[u8])], ahead: &mut Ahead) {
+        ahead.batch.clear();
+        (ahead.arrival, ahead.sent, ahead.dropped) = (0, 0, 0);
+        self.executor.process_batch(now, packets, &mut ahead.batch);
+    }
+
+    /// [`Device::accept_on`] of the next of the frames that the program has been run on; of its length with padding, and its padding.
+    pub fn accept_ahead(
+        &mut self,
+        (bench, ahead): (&mut Bench, &mut Ahead),
+        now: Nanos,
+        port: PortId,
+        (length, padding): (usize, u32),
+    ) {
+        let drops = &mut bench.drops;
+        if !drops.is_empty() {
+            drops.clear();
+        }
+        let counted = self.count_in(port, length);
+        let lost = counted.is_err();
+        drops.extend(counted.err());
+        while let Some((_, reason)) = ahead
+            .batch
+            .dropped
+            .get(ahead.dropped)
+            .filter(|(arrival, _)| *arrival == ahead.arrival)
+        {
+            if !lost {
+                drops.push(DeviceDrop::from(reason.clone()));
+            }
+            ahead.dropped += 1;
+        }
+        while let Some(departure) = ahead
+            .batch
+            .sent
+            .get(ahead.sent)
+            .filter(|departure| departure.arrival == ahead.arrival)
+        {
+            if !lost {
+                self.offer(now, (port, padding), &ahead.batch, departure, drops);
+            }
+            ahead.sent += 1;
+        }
+        ahead.arrival += 1;
+    }
+
+    /// Counts a frame of this length that has arrived at a port, or says why it is lost.
+    #[inline]
+    fn count_in(&mut self, port: PortId, length: usize) -> Result<(), DeviceDrop> {
+        let place = self.port_mut(port).ok_or(DeviceDrop::NoSuchPort(port))?;
+        if !place.up {
+            place.counters.lost_down += 1;
+            return Err(DeviceDrop::PortDown(port));
+        }
+        place.counters.received += 1;
+        add(&mut place.counters.received_bytes, length);
+        Ok(())
+    }
+
+    /// Offers the buffer what the program made of a frame from a port with this padding.
+    #[inline]
+    fn offer(
+        &mut self,
+        now: Nanos,
+        (in_port, padding): (PortId, u32),
+        batch: &Batch,
+        departure: &p4exec::Departure,
+        drops: &mut Vec<DeviceDrop>,
+    ) {
         let Some(buffer) = &mut self.buffer else {
             return;
         };
-        for departure in &batch.sent {
-            let offered = buffer.offer(
-                now,
-                Offer {
-                    in_port: port,
-                    ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
-                    out_port: departure.port,
-                    eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
-                    bytes: batch.packet(departure),
-                    padding,
-                },
-            );
-            if let Err(refusal) = offered {
-                drops.push(DeviceDrop::Buffer(refusal));
-            }
+        let offer = Offer {
+            in_port,
+            ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
+            out_port: departure.port,
+            eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
+            bytes: batch.packet(departure),
+            padding,
+        };
+        if let Err(refusal) = buffer.offer(now, offer) {
+            drops.push(DeviceDrop::Buffer(refusal));
         }
     }
 

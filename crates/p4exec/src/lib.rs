@@ -16,6 +16,7 @@ mod drop_reason;
 pub mod exec;
 pub mod externs;
 mod forward;
+mod independent;
 pub mod info;
 pub mod interp;
 mod key_set;
@@ -35,6 +36,7 @@ pub mod value;
 #[cfg(feature = "jit")]
 pub use compile::{Compiled, Object, prefetch_behind};
 pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
+pub use independent::are_packets_independent;
 pub use interp::Interpreter;
 pub use kind::{ExecutorKind, FastestExecutor, FastestFrame, executor};
 pub use state::{BuildError, ControlState, DataState, RuntimeState, StateError, Update};

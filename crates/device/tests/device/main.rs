@@ -1,5 +1,6 @@
 //! The buffer, PFC and ports of a switch in virtual time.
 
+mod ahead;
 mod conservation;
 mod net;
 mod pfc;

@@ -52,7 +52,7 @@ fn port(id: u16) -> PortId {
     PortId::new(id)
 }
 
-fn switch(ports: &[u16]) -> Device<Interpreter> {
+pub(crate) fn switch(ports: &[u16]) -> Device<Interpreter> {
     let mut map = SourceMap::new();
     let main = map.add("ports.p4", PROGRAM).unwrap();
     let compiled = p4front::compile(&mut map, main, &Options::default()).unwrap();

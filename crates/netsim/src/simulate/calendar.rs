@@ -29,8 +29,8 @@ const CROWD: u64 = 64;
 pub(super) trait Owned {
     /// Who it happens to, a small number.
     fn owner(&self) -> u32;
-    /// Which of its owner's events of one time comes first: that of the lowest rank.
-    fn rank(&self, at: u64) -> u64;
+    /// Which of its owner's events of a time comes first: that of the lower rank.
+    fn compare_ranks(&self, other: &Self, at: u64) -> Ordering;
 }
 
 /// Who forms a group, and how long nothing that one does is seen by another.
@@ -52,10 +52,22 @@ struct Entry<T> {
 }
 
 impl<T: Owned> Entry<T> {
-    /// What puts events of one time in order: those of one owner follow each other by rank, which takes the longest to tell.
+    /// What puts events in order: those of one time and owner by their ranks, which take the longest to compare.
+    #[inline]
     fn compare(&self, other: &Self) -> Ordering {
-        let ranks = || self.what.rank(self.at).cmp(&other.what.rank(other.at));
-        self.what.owner().cmp(&other.what.owner()).then_with(ranks)
+        match self.at.cmp(&other.at) {
+            Ordering::Equal => self.compare_at_once(other),
+            order => order,
+        }
+    }
+
+    /// The same of events of one time.
+    fn compare_at_once(&self, other: &Self) -> Ordering {
+        let (owner, others) = (self.what.owner(), other.what.owner());
+        match owner.cmp(&others) {
+            Ordering::Equal => self.what.compare_ranks(&other.what, self.at),
+            order => order,
+        }
     }
 }
 
@@ -195,35 +207,31 @@ impl<T: Copy + Owned> Calendar<T> {
     }
 
     /// Adds an event of the group under way to its events of this window.
+    #[inline(never)]
     fn add_today(&mut self, at: u64, what: T) {
         let rest = &self.today[self.over..];
-        // Mostly it is among the last.
-        let after = rest.iter().rev().take_while(|e| e.at > at).count();
-        let mut place = self.today.len() - after;
+        let mut place = self.over + rest.partition_point(|other| other.at <= at);
         let owner = what.owner();
-        let same = self.today[self.over..place].iter().enumerate().rev();
-        for (nth, other) in same.take_while(|(_, e)| e.at == at) {
-            if other.what.owner() == owner && other.what.rank(at) > what.rank(at) {
+        for (nth, other) in self.today[self.over..place].iter().enumerate().rev() {
+            if other.at != at {
+                break;
+            }
+            if other.what.owner() == owner {
+                if other.what.compare_ranks(&what, at).is_le() {
+                    break;
+                }
                 place = self.over + nth;
             }
         }
         self.today.insert(place, Entry { at, what });
     }
 
-    /// Takes the next event of the window under way; its time may be before that of the one before, if that was of another group.
-    /// Nothing when the window is over.
+    /// Takes the next event of the turn under way. Nothing when that is over.
     #[inline]
     pub(super) fn next(&mut self) -> Option<(u64, T)> {
-        loop {
-            if let Some(entry) = self.today.get(self.over) {
-                self.over += 1;
-                return Some((entry.at, entry.what));
-            }
-            if !self.next_group() {
-                self.limit = 0;
-                return None;
-            }
-        }
+        let entry = self.today.get(self.over)?;
+        self.over += 1;
+        Some((entry.at, entry.what))
     }
 
     /// When the next event is, between windows.
@@ -236,10 +244,12 @@ impl<T: Copy + Owned> Calendar<T> {
         near.into_iter().chain(far).min()
     }
 
-    /// Whether the event taken last is the first of its group's turn.
-    #[inline]
-    pub(super) const fn turned(&self) -> bool {
-        self.over == 1
+    /// The events of the turn under way that are still to come, as far as they are known. They may be changed, but for whose they are
+    /// and their rank.
+    pub(super) fn turn_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.today[self.over..]
+            .iter_mut()
+            .map(|entry| &mut entry.what)
     }
 
     /// The events known so far of the group whose turn is next in this window.
@@ -374,18 +384,19 @@ impl<T: Copy + Owned> Calendar<T> {
         }
     }
 
-    /// Begins the turn of the next group of this window; false if there is none.
-    fn next_group(&mut self) -> bool {
+    /// Begins the turn of the next group of this window, whose events come by [`Calendar::next`]; false if there is none, and the window is over.
+    /// Times of a turn may be before those of the turn before.
+    pub(super) fn next_group(&mut self) -> bool {
         self.today.clear();
         self.over = 0;
         let Some(turn) = self.turns.get(self.turn) else {
+            self.limit = 0;
             return false;
         };
         self.turn += 1;
         let events = &self.window[turn.from as usize..turn.to as usize];
         self.today.extend_from_slice(events);
-        self.today
-            .sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.compare(b)));
+        self.today.sort_by(Entry::compare);
         true
     }
 }
@@ -413,8 +424,8 @@ mod tests {
             self.owner
         }
 
-        fn rank(&self, _: u64) -> u64 {
-            self.sender.into()
+        fn compare_ranks(&self, other: &Self, _: u64) -> Ordering {
+            self.sender.cmp(&other.sender)
         }
     }
 
@@ -475,7 +486,7 @@ mod tests {
         let mut events = BTreeMap::new();
         let mut add = |events: &mut BTreeMap<_, _>, (at, own): (u64, Own)| {
             order += 1;
-            events.insert((at, own.owner, own.rank(at), order), own);
+            events.insert((at, own.owner, own.sender, order), own);
         };
         first.iter().for_each(|event| add(&mut events, *event));
         while let Some(((at, ..), own)) = events.pop_first() {
@@ -509,10 +520,12 @@ mod tests {
             while let Some(next) = calendar.first() {
                 until = steps.next().map_or(u64::MAX, |step| until + step);
                 prop_assert_eq!(calendar.begin(until), next <= until);
-                while let Some((at, own)) = calendar.next() {
-                    prop_assert!(at <= until);
-                    for (at, own) in play.happen(at, own) {
-                        calendar.add(at, own);
+                while calendar.next_group() {
+                    while let Some((at, own)) = calendar.next() {
+                        prop_assert!(at <= until);
+                        for (at, own) in play.happen(at, own) {
+                            calendar.add(at, own);
+                        }
                     }
                 }
             }

@@ -1,5 +1,7 @@
 //! Events of the simulated network, and what parts of it that are simulated beside each other send each other.
 
+use std::cmp::Ordering;
+
 use quantities::PortId;
 
 use super::calendar::Owned;
@@ -11,12 +13,14 @@ use super::flow::Flow;
 pub(super) enum EventKind {
     /// A frame has arrived at a switch's port.
     AtSwitch,
-    /// A frame has arrived at a host.
-    AtHost,
+    /// The same, of a frame on which the switch's program has been run.
+    Processed,
     /// A switch's port has sent its frame.
     Free,
     /// A switch's timers.
     Timers,
+    /// A frame has arrived at a host.
+    AtHost,
     /// A frame that has arrived at a host reaches who acts on it.
     InHost,
     /// A host's card looks what it may send.
@@ -37,14 +41,15 @@ impl EventKind {
     const fn of(number: u16) -> Self {
         match number {
             0 => Self::AtSwitch,
-            1 => Self::AtHost,
+            1 => Self::Processed,
             2 => Self::Free,
             3 => Self::Timers,
-            4 => Self::InHost,
-            5 => Self::Wake,
-            6 => Self::Job,
-            7 => Self::Word,
-            8 => Self::Flow,
+            4 => Self::AtHost,
+            5 => Self::InHost,
+            6 => Self::Wake,
+            7 => Self::Job,
+            8 => Self::Word,
+            9 => Self::Flow,
             _ => Self::Pause,
         }
     }
@@ -111,6 +116,15 @@ impl Event {
     }
 
     #[inline]
+    const fn precedence(self) -> Precedence {
+        match self.kind() {
+            EventKind::AtSwitch | EventKind::Processed | EventKind::AtHost => Precedence::Arrival,
+            EventKind::Word => Precedence::Word,
+            _ => Precedence::Own,
+        }
+    }
+
+    #[inline]
     pub(super) const fn port(self) -> u16 {
         (self.what >> 16) as u16
     }
@@ -146,7 +160,7 @@ impl Owned for Event {
     fn owner(&self) -> u32 {
         let switch = matches!(
             self.kind(),
-            EventKind::AtSwitch | EventKind::Free | EventKind::Timers
+            EventKind::AtSwitch | EventKind::Processed | EventKind::Free | EventKind::Timers
         );
         owner(self.node(), switch)
     }
@@ -156,17 +170,29 @@ impl Owned for Event {
     /// port alone, so that it is the same whoever asks. Each port and workload has one sender, whose events are in the order
     /// in which they were sent.
     #[inline]
-    fn rank(&self, at: u64) -> u64 {
-        match self.kind() {
-            EventKind::AtSwitch | EventKind::AtHost => {
-                let port = u64::from(self.port());
-                let drawn = Chance::new(at ^ port << 48).draw() >> 32;
-                drawn << 16 | port
+    fn compare_ranks(&self, other: &Self, at: u64) -> Ordering {
+        let order = self.precedence().cmp(&other.precedence());
+        match self.precedence() {
+            Precedence::Arrival if order.is_eq() && self.port() != other.port() => {
+                let drawn =
+                    |port: u16| (Chance::new(at ^ u64::from(port) << 48).draw() >> 32, port);
+                drawn(self.port()).cmp(&drawn(other.port()))
             }
-            EventKind::Word => 2 << 60 | u64::from(self.port()),
-            _ => 1 << 60,
+            Precedence::Word => order.then(self.port().cmp(&other.port())),
+            Precedence::Arrival | Precedence::Own => order,
         }
     }
+}
+
+/// What comes first of what happens to somebody in one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Precedence {
+    /// A frame arrives.
+    Arrival,
+    /// He does something by himself.
+    Own,
+    /// He hears from others.
+    Word,
 }
 
 /// The far end of a cable, and how long it takes there.

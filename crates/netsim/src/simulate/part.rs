@@ -2,13 +2,16 @@
 //! that move them.
 
 use device::buffer::{Frames, Refusal};
-use device::{Bench, Device, DeviceDrop};
-use p4exec::{FastestExecutor, FastestFrame};
+use device::{Ahead, Bench, Device, DeviceDrop};
+use p4exec::{Executor as _, FastestExecutor, FastestFrame};
 use quantities::{Nanos, PortId, Priority};
 
 use super::calendar::{Calendar, Groups};
 use super::event::{Event, EventKind, PeerPort, Post};
 use super::hosts::{FrameEffect, Hosts, NicAction};
+
+/// Frames of a turn, at most, on which a switch's program is run at once.
+const MOST_AHEAD: usize = 16;
 
 /// What was lost, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -52,6 +55,10 @@ pub(super) struct Part {
     made: Vec<u8>,
     /// What all switches work with, one after the other.
     bench: Bench,
+    /// What the program made of frames of the turn under way.
+    ahead: Ahead,
+    /// By switch: whether packets of its program are independent of each other.
+    independent: Vec<bool>,
     storage: FastestFrame,
     /// Which of them has the storage; its own is kept meanwhile.
     working: Option<usize>,
@@ -86,7 +93,6 @@ impl Part {
             now: 0,
             calendar: Calendar::new(pieces.events_per_microsecond, pieces.groups),
             timers: vec![u64::MAX; pieces.switches.len()],
-            switches: pieces.switches,
             cables: pieces.cables,
             hosts: pieces.hosts,
             uplinks: pieces.uplinks,
@@ -94,6 +100,13 @@ impl Part {
             frames: Frames::default(),
             made: Vec::new(),
             bench: Bench::default(),
+            ahead: Ahead::default(),
+            independent: pieces
+                .switches
+                .iter()
+                .map(has_independent_packets)
+                .collect(),
+            switches: pieces.switches,
             storage: FastestFrame::new(),
             working: None,
             posts: (0..pieces.parts).map(|_| Post::default()).collect(),
@@ -124,12 +137,15 @@ impl Part {
         let mut ended = false;
         while self.events < most_events && !ended {
             ended = !self.calendar.begin(until);
-            while let Some((at, event)) = self.calendar.next() {
-                self.now = at;
-                latest = latest.max(at);
-                self.events += 1;
-                self.prefetch();
-                self.happen(event);
+            while self.calendar.next_group() {
+                self.prefetch_next_group();
+                self.run_ahead();
+                while let Some((at, event)) = self.calendar.next() {
+                    self.now = at;
+                    latest = latest.max(at);
+                    self.events += 1;
+                    self.happen(event);
+                }
             }
         }
         self.now = latest;
@@ -140,7 +156,7 @@ impl Part {
     fn happen(&mut self, event: Event) {
         let node = event.node() as usize;
         match event.kind() {
-            EventKind::AtSwitch => self.at_switch(event),
+            EventKind::AtSwitch | EventKind::Processed => self.at_switch(event),
             EventKind::AtHost => self.at_host(event),
             EventKind::InHost => self.in_host(event),
             EventKind::Free => {
@@ -168,13 +184,6 @@ impl Part {
     }
 
     /// Has what comes soon fetched to the cache: it was touched long ago, and memory is slow.
-    #[inline]
-    fn prefetch(&self) {
-        if self.calendar.turned() {
-            self.prefetch_next_group();
-        }
-    }
-
     fn prefetch_next_group(&self) {
         for event in self.calendar.ahead() {
             if matches!(event.kind(), EventKind::AtSwitch | EventKind::AtHost) {
@@ -184,6 +193,38 @@ impl Part {
                 self.switches[event.node() as usize].prefetch(PortId::new(event.port()));
             }
         }
+    }
+
+    /// Runs a switch's program on the frames that arrive there in the turn that begins, all at once, where that makes no difference: no
+    /// packet leaves anything to another one, and tables and links change between windows alone.
+    fn run_ahead(&mut self) {
+        let arrives = |event: &Event| event.kind() == EventKind::AtSwitch;
+        let first = self.calendar.turn_mut().find(|event| arrives(event));
+        let Some(node) = first.map(|event| event.node()) else {
+            return;
+        };
+        let switch = node as usize;
+        if !self.independent[switch] {
+            return;
+        }
+        self.hand_storage_to(switch);
+        let device = &mut self.switches[switch];
+        let mut packets: [(PortId, &[u8]); MOST_AHEAD] = [(PortId::new(0), &[]); MOST_AHEAD];
+        let mut count = 0;
+        // On others, at other switches of the group among them, the program is run when they come.
+        let turn = self.calendar.turn_mut();
+        for event in turn.filter(|event| arrives(event) && event.node() == node) {
+            let bytes = self.frames.get(event.number(), event.held().into());
+            let port = PortId::new(event.port());
+            if device.is_for_program(port, bytes)
+                && let Some(place) = packets.get_mut(count)
+            {
+                *event = event.with_kind(EventKind::Processed);
+                *place = (port, bytes);
+                count += 1;
+            }
+        }
+        device.run_ahead(Nanos::new(self.now), &packets[..count], &mut self.ahead);
     }
 
     /// Takes in what another part has sent.
@@ -206,15 +247,17 @@ impl Part {
 
     fn at_switch(&mut self, event: Event) {
         let switch = event.node() as usize;
-        self.hand_storage_to(switch);
-        let device = &mut self.switches[switch];
-        let bytes = self.frames.get(event.number(), event.held().into());
-        device.accept_on(
-            &mut self.bench,
-            Nanos::new(self.now),
-            PortId::new(event.port()),
-            (bytes, event.padding().into()),
-        );
+        let (now, port) = (Nanos::new(self.now), PortId::new(event.port()));
+        let padding = event.padding().into();
+        if event.kind() == EventKind::Processed {
+            let length = usize::from(event.held()) + usize::from(event.padding());
+            let places = (&mut self.bench, &mut self.ahead);
+            self.switches[switch].accept_ahead(places, now, port, (length, padding));
+        } else {
+            self.hand_storage_to(switch);
+            let bytes = self.frames.get(event.number(), event.held().into());
+            self.switches[switch].accept_on(&mut self.bench, now, port, (bytes, padding));
+        }
         self.frames.free(event.number());
         self.hops += 1;
         for drop in self.bench.drops() {
@@ -421,6 +464,11 @@ impl Part {
         self.hosts.cards[host].up = up;
         self.kick(host);
     }
+}
+
+/// Whether packets of a switch's program are independent of each other.
+fn has_independent_packets(switch: &Device<FastestExecutor>) -> bool {
+    p4exec::are_packets_independent(switch.executor().state().control.program())
 }
 
 /// When a frame is at the far end of a cable whose last bit leaves at `until`. However fast the link and short the cable, that is

@@ -1,53 +1,17 @@
 //! Finds out, before any packet comes, whether the interpreter knows every extern a program calls.
 
-use p4ir::{Block, ExternCall, ExternCallee, ExternFunction, ExternMethod, StmtKind, ValidProgram};
+use p4ir::{ExternCall, ExternCallee, ExternFunction, ExternMethod, ValidProgram};
 
+use crate::independent::extern_calls;
 use crate::state::BuildError;
 
 /// Refuses a program that calls an extern this executor lacks.
 pub(super) fn check(program: &ValidProgram) -> Result<(), BuildError> {
-    let blocks = program
-        .actions
-        .values()
-        .map(|a| &a.body)
-        .chain(program.functions.values().map(|f| &f.body))
-        .chain(program.tables.values().map(|t| &t.prologue))
-        .chain(program.controls.values().flat_map(|c| [&c.init, &c.body]))
-        .chain(program.parsers.values().map(|p| &p.init))
-        .chain(program.states.values().map(|s| &s.body));
-    for block in blocks {
-        check_block(program, block)?;
+    let calls = extern_calls(program);
+    match calls.iter().find(|call| !is_known(&call.callee)) {
+        Some(call) => Err(BuildError::UnsupportedExtern(called_name(program, call))),
+        None => Ok(()),
     }
-    Ok(())
-}
-
-fn check_block(program: &ValidProgram, block: &Block) -> Result<(), BuildError> {
-    for stmt in block {
-        match &stmt.kind {
-            StmtKind::Extern(call) if !is_known(&call.callee) => {
-                return Err(BuildError::UnsupportedExtern(called_name(program, call)));
-            }
-            StmtKind::If { then, other, .. } => {
-                check_block(program, then)?;
-                check_block(program, other)?;
-            }
-            StmtKind::Switch { cases, default, .. } => {
-                for case in cases {
-                    check_block(program, &case.body)?;
-                }
-                check_block(program, default)?;
-            }
-            StmtKind::Loop {
-                head, body, step, ..
-            } => {
-                for block in [head, body, step] {
-                    check_block(program, block)?;
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 const fn is_known(callee: &ExternCallee) -> bool {

@@ -7,6 +7,7 @@ mod checksums;
 mod differential;
 mod fuzz_corpus;
 mod headers;
+mod independent;
 mod lanes;
 mod picks;
 mod statements;

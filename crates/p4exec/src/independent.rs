@@ -1,0 +1,110 @@
+//! Whether packets of a program leave anything to those after them.
+
+use p4ir::{
+    Block, ExprKind, ExternCall, ExternCallee, ExternFunction, ExternMethod, Pipeline, Place,
+    Projection, StmtKind, TypeId, ValidProgram,
+};
+
+/// Fields of v1model's `standard_metadata` that tell a time.
+const TIMES: [&str; 4] = [
+    "enq_timestamp",
+    "deq_timedelta",
+    "ingress_global_timestamp",
+    "egress_global_timestamp",
+];
+
+/// Whether what becomes of a packet depends on nothing but its bytes, its port, the tables and the ports' status: not on packets
+/// before it, not on the time. Such packets may be run in any order, and at any time until tables or ports change; what they count comes to
+/// the same. False wherever that is not known for certain.
+#[must_use]
+pub fn are_packets_independent(program: &ValidProgram) -> bool {
+    !reads_time(program)
+        && extern_calls(program)
+            .iter()
+            .all(|call| leaves_nothing(&call.callee))
+}
+
+/// Whether an extern keeps nothing but what it counts, and draws nothing.
+const fn leaves_nothing(callee: &ExternCallee) -> bool {
+    matches!(
+        callee,
+        ExternCallee::Function(
+            ExternFunction::Hash
+                | ExternFunction::LogMsg
+                | ExternFunction::MarkToDrop
+                | ExternFunction::UpdateChecksum
+                | ExternFunction::UpdateChecksumWithPayload
+                | ExternFunction::VerifyChecksum
+                | ExternFunction::VerifyChecksumWithPayload
+        ) | ExternCallee::Method(
+            _,
+            ExternMethod::Count | ExternMethod::CountDirect | ExternMethod::GetChecksum16
+        )
+    )
+}
+
+/// Whether any expression of a program reads a time; true for programs of other architectures.
+fn reads_time(program: &ValidProgram) -> bool {
+    let Some(Pipeline::V1Model(view)) = program.pipeline() else {
+        return true;
+    };
+    let standard = program.vars[view.standard_metadata].ty;
+    let times = TIMES.map(|name| program.types.field_index(standard, name));
+    program.exprs.values().any(|expr| match &expr.kind {
+        ExprKind::Read(place) => {
+            field_of(program, place, standard).is_some_and(|field| times.contains(&Some(field)))
+        }
+        _ => false,
+    })
+}
+
+/// Which field of a type a place is, wherever a value of that type lies.
+fn field_of(program: &ValidProgram, place: &Place, ty: TypeId) -> Option<u32> {
+    let (last, before) = place.path.split_last()?;
+    let whole = Place {
+        var: place.var,
+        path: before.to_vec(),
+    };
+    match last {
+        Projection::Field(field) if program.place_type(&whole) == Some(ty) => Some(*field),
+        _ => None,
+    }
+}
+
+/// The calls of externs in a program.
+pub(crate) fn extern_calls(program: &ValidProgram) -> Vec<&ExternCall> {
+    let blocks = program
+        .actions
+        .values()
+        .map(|a| &a.body)
+        .chain(program.functions.values().map(|f| &f.body))
+        .chain(program.tables.values().map(|t| &t.prologue))
+        .chain(program.controls.values().flat_map(|c| [&c.init, &c.body]))
+        .chain(program.parsers.values().map(|p| &p.init))
+        .chain(program.states.values().map(|s| &s.body));
+    let mut calls = Vec::new();
+    blocks.for_each(|block| add_calls(block, &mut calls));
+    calls
+}
+
+fn add_calls<'p>(block: &'p Block, calls: &mut Vec<&'p ExternCall>) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Extern(call) => calls.push(call),
+            StmtKind::If { then, other, .. } => {
+                add_calls(then, calls);
+                add_calls(other, calls);
+            }
+            StmtKind::Switch { cases, default, .. } => {
+                cases.iter().for_each(|case| add_calls(&case.body, calls));
+                add_calls(default, calls);
+            }
+            StmtKind::Loop {
+                head, body, step, ..
+            } => [head, body, step]
+                .into_iter()
+                .for_each(|block| add_calls(block, calls)),
+            _ => {}
+        }
+    }
+}
