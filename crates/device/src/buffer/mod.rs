@@ -102,8 +102,8 @@ pub struct Departure {
     pub padding: u32,
     /// The queue it came from; nothing for a PFC frame.
     pub class: Option<Priority>,
-    /// Where it lay; a PFC frame lies in [`Buffer::pfc`].
-    slot: u32,
+    /// The number of its bytes; those of a PFC frame are [`Buffer::pfc`].
+    frame: u32,
 }
 
 /// What is on the wire of a port.
@@ -125,8 +125,6 @@ struct Ingress {
     shared: u64,
     headroom: u64,
     xoff: bool,
-    since: Nanos,
-    renew_at: Nanos,
 }
 
 impl Ingress {
@@ -158,6 +156,9 @@ struct Class {
     last_sent: Nanos,
     /// What is not in `counted`.
     counters: ClassCounters,
+    /// Since when the input port's sender has been told to stop, or to go on, and when it is told so again.
+    told_since: Nanos,
+    renew_at: Nanos,
     paused_until: Nanos,
     paused_since: Nanos,
     /// The timer under way that may end a pause: one set later, for an earlier time, takes the place of the one before.
@@ -318,9 +319,10 @@ impl Buffer {
     /// Bytes and packets that wait in a queue.
     #[must_use]
     pub fn queue(&self, port: PortId, class: Priority) -> (Bytes, u32) {
-        let queue = self.port(port).map(|p| p.classes[index(class).1].queue);
-        let queue = queue.unwrap_or_default();
-        (Bytes::new(queue.bytes), queue.packets)
+        let queue = self.port(port).map(|p| &p.classes[index(class).1].queue);
+        queue.map_or((Bytes::default(), 0), |queue| {
+            (Bytes::new(queue.bytes()), queue.packets())
+        })
     }
 
     /// The queues that are not empty, and bytes that wait in them, in order of port and class.
@@ -329,7 +331,7 @@ impl Buffer {
         ports.flat_map(|port| {
             let classes = (0..CLASSES as u8).filter(|&class| port.waiting & bit(class) != 0);
             classes.map(|class| {
-                let bytes = port.classes[usize::from(class)].queue.bytes;
+                let bytes = port.classes[usize::from(class)].queue.bytes();
                 (port.config.port, Priority::new(class), Bytes::new(bytes))
             })
         })
@@ -373,7 +375,7 @@ impl Buffer {
         let Some(input) = self.port(offer.in_port) else {
             return Err(Refusal::Port(offer.in_port));
         };
-        let queue = out.classes[at].queue.bytes;
+        let queue = out.classes[at].queue.bytes();
         let storms = [out.dropping & bit(class), input.dropping & bit(in_class)];
         self.counters.offered += 1;
         if storms != [0, 0] {
@@ -415,19 +417,19 @@ impl Buffer {
             return Err(Refusal::Port(offer.out_port));
         };
         let place = &mut port.classes[at];
-        let slot = match ranked {
-            true => self.store.push_ranked(&mut place.queue, put),
-            false => self.store.push(&mut place.queue, put),
-        };
-        let peak = &mut place.counted.queue_peak;
-        *peak = (*peak).max(Bytes::new(place.queue.bytes));
+        let bytes = self.store.push(&mut place.queue, put);
         if let Some(ecn) = self.config.ecn
             && queue >= ecn.kmin.get()
             && ecn.marks(queue, &mut self.chance)
-            && ecn::mark(self.store.bytes_mut(slot))
+            && ecn::mark(bytes)
         {
             place.counters.marked += 1;
         }
+        if ranked {
+            self.store.note_rank(&place.queue);
+        }
+        let peak = &mut place.counted.queue_peak;
+        *peak = (*peak).max(Bytes::new(place.queue.bytes()));
         port.waiting |= bit(class);
         if matches!(port.wire, Wire::Idle) && !port.ready && port.paused & bit(class) == 0 {
             port.ready = true;
@@ -453,20 +455,25 @@ impl Buffer {
                 return u64::MAX;
             };
             let queue = &mut port.classes[at].queue;
-            if queue.bytes + length <= limit {
-                return queue.bytes;
+            if queue.bytes() + length <= limit {
+                return queue.bytes();
             }
-            let Some(worst) = rank::least_urgent(self.store.ranks(queue), rank) else {
-                return queue.bytes;
+            let Some(evicted) = rank::least_urgent(self.store.ranks(queue), rank)
+                .and_then(|worst| self.store.pop_at(queue, worst))
+            else {
+                return queue.bytes();
             };
-            let popped = self.store.pop_at(queue, worst);
-            let slot = *self.store.slot(popped);
-            if queue.packets == 0 {
+            if queue.is_empty() {
                 port.waiting &= !bit(class);
             }
             port.classes[at].counters.evicted += 1;
             self.counters.evicted += 1;
-            self.release(now, slot.in_port, slot.in_class, slot.length.into());
+            self.release(
+                now,
+                evicted.in_port,
+                evicted.in_class,
+                evicted.length.into(),
+            );
         }
     }
 
@@ -596,7 +603,11 @@ impl Buffer {
     #[inline]
     pub fn leaving(&self, departure: &Departure) -> &[u8] {
         match departure.class {
-            Some(_) => self.store.bytes(departure.slot),
+            Some(_) => {
+                let length = departure.length.get() as usize;
+                let held = length - departure.padding as usize;
+                self.store.bytes(departure.frame, held)
+            }
             None => &self.pfc,
         }
     }
@@ -636,7 +647,7 @@ impl Buffer {
                 length: Bytes::new(length),
                 padding: 0,
                 class: None,
-                slot: 0,
+                frame: 0,
             });
         }
         let ready = port.waiting & !port.paused;
@@ -654,32 +665,31 @@ impl Buffer {
         };
         let length = |class: u8| {
             let queue = &classes[usize::from(class & 7)].queue;
-            u64::from(store.nth(queue, ahead(class)).length)
+            queue.length_at(ahead(class))
         };
         let class = port
             .turn
             .pick(&self.config.scheduler, ready, port.waiting, length);
         let first = ahead(class);
         let place = &mut port.classes[usize::from(class & 7)];
-        let at = self.store.pop_at(&mut place.queue, first);
-        let slot = self.store.slot(at);
+        let packet = self.store.pop_at(&mut place.queue, first)?;
         place.last_sent = now;
-        if place.queue.packets == 0 {
+        if place.queue.is_empty() {
             port.waiting &= !bit(class);
         }
-        let length = slot.length;
+        let length = packet.length;
         port.wire = Wire::Packet {
-            in_port: slot.in_port,
-            in_class: slot.in_class,
+            in_port: packet.in_port,
+            in_class: packet.in_class,
             class,
             length,
         };
         Some(Departure {
             until: port.occupy(now, u64::from(length) + overhead),
             length: Bytes::new(length.into()),
-            padding: slot.padding,
+            padding: packet.padding,
             class: Some(Priority::new(class)),
-            slot: at,
+            frame: packet.frame,
         })
     }
 
@@ -709,15 +719,12 @@ impl Buffer {
         let at = usize::from(class & 7);
         let mut flushed = 0;
         while let Some(port) = place(&mut self.ports, id)
-            && port.classes[at].queue.packets > 0
+            && let Some(packet) = self.store.pop_at(&mut port.classes[at].queue, 0)
         {
-            let popped = self.store.pop(&mut port.classes[at].queue);
-            let slot = self.store.slot(popped);
-            let (in_port, in_class, length) = (slot.in_port, slot.in_class, slot.length);
             port.classes[at].counters.flushed += 1;
             self.counters.flushed += 1;
             flushed += 1;
-            self.release(now, in_port, in_class, length.into());
+            self.release(now, packet.in_port, packet.in_class, packet.length.into());
         }
         if let Some(port) = self.port_mut(id) {
             port.waiting &= !bit(class);

@@ -191,7 +191,7 @@ impl Buffer {
             return;
         };
         port.classes[at].ingress.xoff = true;
-        port.classes[at].ingress.since = now;
+        port.classes[at].told_since = now;
         self.stopped.push((id.get(), class));
         self.say_stop(now, id, class);
     }
@@ -207,7 +207,7 @@ impl Buffer {
         port.says = true;
         let half = pause.duration(port.config.rate).get() / 2;
         let renew_at = Nanos::new(now.get().saturating_add(half.max(1)));
-        port.classes[at].ingress.renew_at = renew_at;
+        port.classes[at].renew_at = renew_at;
         let arm = port.renewal_armed & bit(class) == 0;
         port.renewal_armed |= bit(class);
         if arm {
@@ -230,7 +230,7 @@ impl Buffer {
             return;
         }
         ingress.xoff = false;
-        ingress.since = now;
+        place.classes[at].told_since = now;
         place.classes[at].counters.resumes_sent += 1;
         if place.up {
             place.say.times[at] = Some(Quanta::RESUME);
@@ -309,8 +309,9 @@ impl Buffer {
             return;
         };
         let ingress = port.classes[at].ingress;
-        if ingress.xoff && port.up && ingress.renew_at > now {
-            self.arm(ingress.renew_at, id, class, Purpose::Renewal);
+        let renew_at = port.classes[at].renew_at;
+        if ingress.xoff && port.up && renew_at > now {
+            self.arm(renew_at, id, class, Purpose::Renewal);
             return;
         }
         port.renewal_armed &= !bit(class);

@@ -1,16 +1,13 @@
-//! Storage of waiting packets: slots that are used again, linked into queues.
+//! Waiting packets: their queues, and the storage of their bytes.
 
-use p4exec::prefetch;
+use std::collections::VecDeque;
 
 use super::frames::Frames;
 use super::rank::Rank;
 
-/// No slot.
-const END: u32 = u32::MAX;
-
 /// A waiting packet, but for its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct Waiting {
     /// Zero bytes at its end that are not held.
     pub(super) padding: u32,
     /// Its length with padding.
@@ -19,23 +16,59 @@ pub(super) struct Slot {
     pub(super) in_port: u16,
     /// ING_PRIO: the class that it is charged to there.
     pub(super) in_class: u8,
-    next: u32,
+    /// The number of its bytes.
+    pub(super) frame: u32,
 }
 
-impl Slot {
+impl Waiting {
     /// Bytes that are held.
-    pub(super) const fn held(&self) -> usize {
+    const fn held(&self) -> usize {
         (self.length - self.padding) as usize
     }
 }
 
-/// All slots. They keep their memory when they are empty.
+/// A queue, first to last. What waits lies side by side, for memory is slow: it is read long after it was written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fifo {
+    packets: VecDeque<Waiting>,
+    /// Of all packets, with padding.
+    bytes: u64,
+}
+
+impl Fifo {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// How many packets there are.
+    pub(super) fn packets(&self) -> u32 {
+        u32::try_from(self.packets.len()).unwrap_or(u32::MAX)
+    }
+
+    #[inline]
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// First to last.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> + Clone {
+        self.packets.iter()
+    }
+
+    /// The length of the packet that is so far from the head; 0 if there is none.
+    #[inline]
+    pub(super) fn length_at(&self, place: u32) -> u64 {
+        let packet = self.packets.get(place as usize);
+        packet.map_or(0, |packet| packet.length.into())
+    }
+}
+
+/// What holds the bytes of all queues. It keeps its memory when they are empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Store {
-    /// By the number of the frame.
-    slots: Vec<Slot>,
     frames: Frames,
-    /// Likewise, of packets in queues that go by rank.
+    /// By the number of a frame: what packets say that wait in queues that go by rank.
     ranks: Vec<Rank>,
 }
 
@@ -49,140 +82,63 @@ pub(super) struct Put<'a> {
 }
 
 impl Store {
-    /// Puts a packet at the end of a queue.
+    /// Puts a packet at the end of a queue; its bytes, which may be changed.
     #[inline]
-    pub(super) fn push(&mut self, queue: &mut Fifo, put: Put<'_>) -> u32 {
-        let at = self.frames.put(put.bytes);
-        let slot = Slot {
+    pub(super) fn push(&mut self, queue: &mut Fifo, put: Put<'_>) -> &mut [u8] {
+        let held = put.bytes.len();
+        let frame = self.frames.put(put.bytes);
+        let length = held as u32 + put.padding;
+        queue.packets.push_back(Waiting {
             padding: put.padding,
-            length: put.bytes.len() as u32 + put.padding,
+            length,
             in_port: put.in_port,
             in_class: put.in_class,
-            next: END,
+            frame,
+        });
+        queue.bytes += u64::from(length);
+        self.frames.get_mut(frame, held)
+    }
+
+    /// Notes what the packet that was put last at the end of a queue that goes by rank says of itself.
+    pub(super) fn note_rank(&mut self, queue: &Fifo) {
+        let Some(last) = queue.packets.back() else {
+            return;
         };
-        match self.slots.get_mut(at as usize) {
-            Some(place) => *place = slot,
-            None => self.slots.push(slot),
+        let rank = Rank::read(self.frames.get(last.frame, last.held()));
+        let place = last.frame as usize;
+        if self.ranks.len() <= place {
+            self.ranks.resize(place + 1, Rank::default());
         }
-        if queue.packets == 0 {
-            queue.head = at;
-        } else {
-            self.slots[queue.tail as usize].next = at;
-        }
-        queue.tail = at;
-        queue.packets += 1;
-        queue.bytes += u64::from(slot.length);
-        at
-    }
-
-    /// The same in a queue that goes by rank.
-    pub(super) fn push_ranked(&mut self, queue: &mut Fifo, put: Put<'_>) -> u32 {
-        let rank = Rank::read(put.bytes);
-        let at = self.push(queue, put);
-        if self.ranks.len() < self.slots.len() {
-            self.ranks.resize(self.slots.len(), Rank::default());
-        }
-        self.ranks[at as usize] = rank;
-        at
-    }
-
-    /// Takes the packet off a queue that is so far from its head; the queue is longer. Where it lies.
-    #[inline]
-    pub(super) fn pop_at(&mut self, queue: &mut Fifo, place: u32) -> u32 {
-        if place == 0 {
-            return self.pop(queue);
-        }
-        let mut before = queue.head;
-        for _ in 1..place {
-            before = self.slots[before as usize].next;
-        }
-        let at = self.slots[before as usize].next;
-        let slot = self.slots[at as usize];
-        self.slots[before as usize].next = slot.next;
-        if at == queue.tail {
-            queue.tail = before;
-        }
-        queue.packets -= 1;
-        queue.bytes -= u64::from(slot.length);
-        self.frames.free(at);
-        at
-    }
-
-    /// The packet of a queue that is so far from its head.
-    #[inline]
-    pub(super) fn nth(&self, queue: &Fifo, place: u32) -> &Slot {
-        let mut at = queue.head;
-        for _ in 0..place {
-            at = self.slots[at as usize].next;
-        }
-        &self.slots[at as usize]
+        self.ranks[place] = rank;
     }
 
     /// What the packets of a queue that goes by rank say of themselves, first to last.
-    pub(super) fn ranks<'a>(&'a self, queue: &Fifo) -> impl Iterator<Item = Rank> + Clone + 'a {
-        let mut at = queue.head;
-        (0..queue.packets).map(move |_| {
-            let rank = self.ranks[at as usize];
-            at = self.slots[at as usize].next;
-            rank
-        })
+    pub(super) fn ranks<'a>(&'a self, queue: &'a Fifo) -> impl Iterator<Item = Rank> + Clone + 'a {
+        let places = queue.iter().map(|packet| packet.frame as usize);
+        places.map(|place| self.ranks[place])
     }
 
-    /// Takes the first packet off a queue that is not empty: where it lies. It stays in [`Store::slot`] and [`Store::bytes`] until the
-    /// next push.
+    /// Takes the packet off a queue that is so far from its head. Its bytes stay in [`Store::bytes`] until the next push.
     #[inline]
-    pub(super) fn pop(&mut self, queue: &mut Fifo) -> u32 {
-        let at = queue.head;
-        let slot = self.slots[at as usize];
-        // The queue may be long, and its next packets put away a long time ago.
-        if let Some(next) = self.slots.get(slot.next as usize) {
-            self.frames.prefetch(slot.next);
-            if let Some(after) = self.slots.get(next.next as usize) {
-                prefetch(after);
-            }
+    pub(super) fn pop_at(&mut self, queue: &mut Fifo, place: u32) -> Option<Waiting> {
+        let packet = match place {
+            0 => queue.packets.pop_front(),
+            _ => queue.packets.remove(place as usize),
+        }?;
+        // The bytes of the next one may have been put away a long time ago.
+        if let Some(next) = queue.packets.front() {
+            self.frames.prefetch(next.frame);
         }
-        queue.head = slot.next;
-        queue.packets -= 1;
-        queue.bytes -= u64::from(slot.length);
-        self.frames.free(at);
-        at
+        queue.bytes -= u64::from(packet.length);
+        self.frames.free(packet.frame);
+        Some(packet)
     }
 
-    /// A packet, but for its bytes.
+    /// The bytes of a packet, of which so many are held.
     #[inline]
-    pub(super) fn slot(&self, at: u32) -> &Slot {
-        &self.slots[at as usize]
+    pub(super) fn bytes(&self, frame: u32, held: usize) -> &[u8] {
+        self.frames.get(frame, held)
     }
-
-    /// The bytes of a packet.
-    #[inline]
-    pub(super) fn bytes(&self, at: u32) -> &[u8] {
-        self.frames.get(at, self.slots[at as usize].held())
-    }
-
-    /// The same, to be changed.
-    pub(super) fn bytes_mut(&mut self, at: u32) -> &mut [u8] {
-        self.frames.get_mut(at, self.slots[at as usize].held())
-    }
-
-    /// The packets of a queue, first to last.
-    pub(super) fn iter<'a>(&'a self, queue: &Fifo) -> impl Iterator<Item = &'a Slot> {
-        let mut at = queue.head;
-        (0..queue.packets).map(move |_| {
-            let slot = &self.slots[at as usize];
-            at = slot.next;
-            slot
-        })
-    }
-}
-
-/// A queue of slots.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fifo {
-    head: u32,
-    tail: u32,
-    pub(super) packets: u32,
-    pub(super) bytes: u64,
 }
 
 #[cfg(test)]
@@ -209,18 +165,19 @@ mod tests {
                 in_port: 1,
                 in_class: 0,
             };
-            store.push_ranked(&mut queue, put);
+            store.push(&mut queue, put);
+            store.note_rank(&queue);
         }
         let rank = |rank| Rank { flow: 9, rank };
         assert_eq!(least_urgent(store.ranks(&queue), rank(1_000)), Some(0));
         assert_eq!(least_urgent(store.ranks(&queue), rank(3_000)), None);
         let mut order = Vec::new();
-        while queue.packets > 0 {
+        while !queue.is_empty() {
             let place = most_urgent(store.ranks(&queue));
-            let at = store.pop_at(&mut queue, place);
-            order.push(Rank::read(store.bytes(at)).rank);
+            let packet = store.pop_at(&mut queue, place).unwrap();
+            order.push(Rank::read(store.bytes(packet.frame, packet.held())).rank);
         }
         assert_eq!(order, [3_000, 1_500, 2_000]);
-        assert_eq!(queue.bytes, 0);
+        assert_eq!(queue.bytes(), 0);
     }
 }

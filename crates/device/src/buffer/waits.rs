@@ -113,7 +113,7 @@ impl Buffer {
                 waits.push(Wait {
                     port: port.config.port,
                     class: Priority::new(class),
-                    packets: port.classes[at].queue.packets,
+                    packets: port.classes[at].queue.packets(),
                     since: port.classes[at]
                         .paused_since
                         .max(port.classes[at].last_sent),
@@ -126,12 +126,12 @@ impl Buffer {
             .stopped
             .iter()
             .filter_map(|&(id, class)| {
-                let ingress = self.port(PortId::new(id))?.classes[usize::from(class & 7)].ingress;
+                let place = &self.port(PortId::new(id))?.classes[usize::from(class & 7)];
                 Some(HeldBack {
                     port: PortId::new(id),
                     class: Priority::new(class),
-                    since: ingress.since,
-                    used: Bytes::new(ingress.used()),
+                    since: place.told_since,
+                    used: Bytes::new(place.ingress.used()),
                 })
             })
             .collect();
@@ -148,9 +148,9 @@ impl Buffer {
 
     fn held(&self, port: &super::Port, class: usize) -> Vec<Held> {
         let mut bytes = vec![[0u64; CLASSES]; self.ports.len()];
-        for slot in self.store.iter(&port.classes[class].queue) {
-            bytes[usize::from(slot.in_port)][usize::from(slot.in_class & 7)] +=
-                u64::from(slot.length);
+        for packet in port.classes[class].queue.iter() {
+            bytes[usize::from(packet.in_port)][usize::from(packet.in_class & 7)] +=
+                u64::from(packet.length);
         }
         let mut held = Vec::new();
         for (id, classes) in (0..).zip(bytes) {
