@@ -68,7 +68,7 @@ struct AllReport {
     machine: Machine,
     /// One row for each figure.
     figures: Vec<Row>,
-    /// Benches that this machine cannot run, and why.
+    /// Benches that this machine cannot run or that failed, and why.
     not_run: Vec<NotRun>,
     /// What each bench says, as `bench NAME --json` does.
     benches: Map<String, Value>,
@@ -88,11 +88,18 @@ struct Row {
     ratio: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, PartialEq, Serialize)]
 struct NotRun {
     bench: &'static str,
+    /// Whether it failed with its peers alone: then there are figures of ours.
+    peers_alone: bool,
+    /// The bench's exit status: 3 if this machine cannot run it.
+    status: i32,
     why: String,
 }
+
+/// What a bench prints, or its exit status and why it printed no figures.
+type Said = Result<Value, (i32, String)>;
 
 pub(super) fn run(only: Option<&str>, peers: bool, terminal: &Terminal) -> Result<(), Fault> {
     let wanted = |bench: &&Bench| only.is_none_or(|text| bench.name.contains(text));
@@ -109,24 +116,60 @@ pub(super) fn run(only: Option<&str>, peers: bool, terminal: &Terminal) -> Resul
     for (number, bench) in BENCHES.iter().filter(wanted).enumerate() {
         let count = BENCHES.iter().filter(wanted).count();
         bar.set_message(format!("{} ({} of {count})", bench.name, number + 1));
-        match bench.run(peers)? {
-            Ok(said) => {
-                report.figures.extend((bench.rows)(&said));
-                report.benches.insert(bench.name.to_owned(), said);
+        report.add(bench, peers, |peers| bench.run(peers))?;
+    }
+    bar.finish_and_clear();
+    terminal.result(&report, || describe(&report))?;
+    let cannot = Status::Target as i32;
+    match report.not_run.iter().any(|bench| bench.status != cannot) {
+        true => Err(Fault::shown(Status::Input)),
+        false => Ok(()),
+    }
+}
+
+impl AllReport {
+    /// Adds a bench's figures. If it fails with peers it is run without them: what is broken may be a peer, and our figures are there.
+    fn add(
+        &mut self,
+        bench: &Bench,
+        peers: bool,
+        run: impl Fn(bool) -> Result<Said, Fault>,
+    ) -> Result<(), Fault> {
+        let mut said = run(peers)?;
+        if let Err((status, why)) = &said
+            && *status != Status::Target as i32
+            && bench.peers
+            && peers
+        {
+            let without = run(false)?;
+            if without.is_ok() {
+                self.not_run.push(NotRun {
+                    bench: bench.name,
+                    peers_alone: true,
+                    status: *status,
+                    why: why.clone(),
+                });
+                said = without;
             }
-            Err(why) => report.not_run.push(NotRun {
+        }
+        match said {
+            Ok(said) => {
+                self.figures.extend((bench.rows)(&said));
+                self.benches.insert(bench.name.to_owned(), said);
+            }
+            Err((status, why)) => self.not_run.push(NotRun {
                 bench: bench.name,
+                peers_alone: false,
+                status,
                 why,
             }),
         }
+        Ok(())
     }
-    bar.finish_and_clear();
-    terminal.result(&report, || describe(&report))
 }
 
 impl Bench {
-    /// What it prints, or why this machine cannot run it.
-    fn run(&self, peers: bool) -> Result<Result<Value, String>, Fault> {
+    fn run(&self, peers: bool) -> Result<Said, Fault> {
         let mut command = Command::new(std::env::current_exe().input("our own program")?);
         command
             .args(["--json", "bench", self.name])
@@ -135,14 +178,15 @@ impl Bench {
             command.arg("--no-peer");
         }
         let output = command.output().input("our own program")?;
-        let name = format!("bench {}", self.name);
-        let said: Value = serde_json::from_slice(&output.stdout).input(&name)?;
-        let why = text(&said, "/error/message");
-        match output.status.code() {
-            Some(0) => Ok(Ok(said)),
-            Some(code) if code == Status::Target as i32 => Ok(Err(why)),
-            _ => Err(Fault::input(format!("{name}: {why}"))),
-        }
+        let said: Value =
+            serde_json::from_slice(&output.stdout).input(format!("bench {}", self.name))?;
+        Ok(match output.status.code() {
+            Some(0) => Ok(said),
+            code => {
+                let why = text(&said, "/error/message");
+                Err((code.unwrap_or(Status::Input as i32), why))
+            }
+        })
     }
 }
 
@@ -312,8 +356,19 @@ fn describe(report: &AllReport) -> String {
         report.machine.describe(),
         terminal::table(&header, &[2, 5, 6], &rows)
     );
-    for NotRun { bench, why } in &report.not_run {
-        said.push_str(&format!("bench {bench} was not run: {why}\n"));
+    for NotRun {
+        bench,
+        peers_alone,
+        status,
+        why,
+    } in &report.not_run
+    {
+        let what = match (peers_alone, status) {
+            (true, _) => "failed beside its peers",
+            (false, 3) => "was not run",
+            (false, _) => "failed",
+        };
+        said.push_str(&format!("bench {bench} {what}: {why}\n"));
     }
     said
 }
@@ -377,6 +432,31 @@ mod tests {
         });
         let rows = simulate(&said);
         assert_eq!((rows[0].theirs, rows[0].ratio), (Some(2e6), Some(1.5)));
+    }
+
+    #[test]
+    fn a_bench_that_fails_takes_no_figures_of_others_with_it() {
+        let figures = || json!({"p4": [{"name": "edge", "compile": {"packets_per_second": 2e7}}]});
+        let bench = &BENCHES[1];
+        let broken = |status| Err((status, "a peer has ended".to_owned()));
+        let of = |peers: bool, with: Said, without: Said| {
+            let mut report = AllReport {
+                machine: Machine::here(),
+                figures: Vec::new(),
+                not_run: Vec::new(),
+                benches: Map::new(),
+            };
+            let run = |peers: bool| Ok(if peers { with.clone() } else { without.clone() });
+            report.add(bench, peers, run).expect("it is told");
+            let failed = report.not_run.iter().map(|n| (n.peers_alone, n.status));
+            (report.figures.len(), failed.collect::<Vec<_>>())
+        };
+        assert_eq!(of(true, Ok(figures()), broken(2)), (1, vec![]));
+        assert_eq!(of(true, broken(2), Ok(figures())), (1, vec![(true, 2)]));
+        assert_eq!(of(true, broken(2), broken(2)), (0, vec![(false, 2)]));
+        // This machine cannot, and a second try would not help.
+        assert_eq!(of(true, broken(3), Ok(figures())), (0, vec![(false, 3)]));
+        assert_eq!(of(false, Ok(figures()), broken(1)), (0, vec![(false, 1)]));
     }
 
     #[test]

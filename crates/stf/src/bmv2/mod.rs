@@ -386,6 +386,9 @@ pub fn pace(
 
 /// Carries out lines of `simple_switch_CLI`.
 fn carry_out(switch: &mut Switch, commands: &str) -> Result<(), Trouble> {
+    switch
+        .open_command_line()
+        .map_err(|e| Trouble::Tool(e.to_string()))?;
     let mut failures = Vec::new();
     for (index, line) in commands.lines().enumerate() {
         let words = line.split('#').next().unwrap_or_default().trim();

@@ -257,13 +257,18 @@ impl Switch {
         self.ports.iter().map(read).collect()
     }
 
+    /// Opens the command line, if it is not open yet.
+    pub(super) fn open_command_line(&mut self) -> io::Result<&mut Cli> {
+        let cli = match self.cli.take() {
+            Some(cli) => cli,
+            None => Cli::start(self.thrift, &self.folder)?,
+        };
+        Ok(self.cli.insert(cli))
+    }
+
     /// Runs a command and returns what the command line answers.
     pub(super) fn command(&mut self, line: &str) -> io::Result<String> {
-        let cli = match &mut self.cli {
-            Some(cli) => cli,
-            None => self.cli.insert(Cli::start(self.thrift)?),
-        };
-        cli.run(line)
+        self.open_command_line()?.run(line)
     }
 }
 
@@ -300,21 +305,24 @@ fn free_port() -> io::Result<u16> {
 }
 
 /// `simple_switch_CLI`, kept open.
-struct Cli {
+pub(super) struct Cli {
     process: Child,
     input: ChildStdin,
     output: Receiver<u8>,
+    /// What it says of its own troubles.
+    log: PathBuf,
 }
 
 impl Cli {
     /// Opens the command line of a switch that listens.
-    fn start(thrift: u16) -> io::Result<Self> {
+    fn start(thrift: u16, folder: &Path) -> io::Result<Self> {
+        let log = folder.join("cli.log");
         let mut process = Command::new("simple_switch_CLI")
             .args(["--thrift-port", &thrift.to_string()])
             .env("PYTHONUNBUFFERED", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(File::create(&log)?)
             .spawn()?;
         let missing = || io::Error::other("a pipe is missing");
         let input = process.stdin.take().ok_or_else(missing)?;
@@ -333,6 +341,7 @@ impl Cli {
             process,
             input,
             output,
+            log,
         };
         cli.until_prompt()?;
         Ok(cli)
@@ -355,7 +364,13 @@ impl Cli {
                     return Err(io::Error::other("simple_switch_CLI does not answer"));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(io::Error::other("simple_switch_CLI has ended"));
+                    let log = fs::read_to_string(&self.log).unwrap_or_default();
+                    // Of Python's errors the last line says what is wrong.
+                    let why = log.lines().rfind(|line| !line.trim().is_empty());
+                    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+                    return Err(io::Error::other(format!(
+                        "simple_switch_CLI has ended{why}"
+                    )));
                 }
             }
             if text.ends_with(PROMPT.as_bytes()) {
