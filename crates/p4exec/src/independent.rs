@@ -73,17 +73,10 @@ fn field_of(program: &ValidProgram, place: &Place, ty: TypeId) -> Option<u32> {
 
 /// The calls of externs in a program.
 pub(crate) fn extern_calls(program: &ValidProgram) -> Vec<&ExternCall> {
-    let blocks = program
-        .actions
-        .values()
-        .map(|a| &a.body)
-        .chain(program.functions.values().map(|f| &f.body))
-        .chain(program.tables.values().map(|t| &t.prologue))
-        .chain(program.controls.values().flat_map(|c| [&c.init, &c.body]))
-        .chain(program.parsers.values().map(|p| &p.init))
-        .chain(program.states.values().map(|s| &s.body));
     let mut calls = Vec::new();
-    blocks.for_each(|block| add_calls(block, &mut calls));
+    program
+        .blocks()
+        .for_each(|block| add_calls(block, &mut calls));
     calls
 }
 

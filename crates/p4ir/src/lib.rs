@@ -270,6 +270,17 @@ impl Program {
         self.errors.iter().position(|e| e == name).map(|i| i as u32)
     }
 
+    /// The statements of all that can be run, block by block, but for blocks in other ones.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let actions = self.actions.values().map(|action| &action.body);
+        actions
+            .chain(self.functions.values().map(|function| &function.body))
+            .chain(self.tables.values().map(|table| &table.prologue))
+            .chain(self.controls.values().flat_map(|c| [&c.init, &c.body]))
+            .chain(self.parsers.values().map(|parser| &parser.init))
+            .chain(self.states.values().map(|state| &state.body))
+    }
+
     /// Adds an expression.
     pub fn add_expr(&mut self, kind: ExprKind, ty: TypeId) -> ExprId {
         self.exprs.push(Expr { kind, ty })

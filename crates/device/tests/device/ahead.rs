@@ -36,9 +36,9 @@ impl Arriving {
 
 fn lossless_switch() -> Device<Interpreter> {
     let mut device = switch(&PORTS);
-    device.set_port_up(port(1), false).unwrap();
+    device.set_port_up(port(1), false).expect("port 1");
     let config = net::config(4, net::HEADROOM);
-    device.set_buffer(Some(config)).unwrap();
+    device.set_buffer(Some(config)).expect("it works");
     device
 }
 

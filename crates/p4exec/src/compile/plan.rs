@@ -260,16 +260,7 @@ struct Survey<'p> {
 impl<'p> Survey<'p> {
     fn look_at_all(&mut self, layout: &FrameLayout) {
         let program = self.program;
-        let blocks = program
-            .actions
-            .values()
-            .map(|a| &a.body)
-            .chain(program.functions.values().map(|f| &f.body))
-            .chain(program.tables.values().map(|t| &t.prologue))
-            .chain(program.controls.values().flat_map(|c| [&c.init, &c.body]))
-            .chain(program.parsers.values().map(|p| &p.init))
-            .chain(program.states.values().map(|s| &s.body));
-        for block in blocks {
+        for block in program.blocks() {
             self.look_at(layout, block);
         }
     }

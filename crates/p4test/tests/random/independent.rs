@@ -96,12 +96,11 @@ fn packets_of_generated_programs_are_independent() {
     assert!(seen > 5, "{seen} programs");
 }
 
+/// What a packet comes to: its number, what is sent of it, and how often it is dropped.
+type Outcome = (usize, Vec<(PortId, Vec<u8>)>, usize);
+
 /// What each of these packets comes to, at this time, in this order; by number.
-fn outcomes(
-    executor: &mut dyn Executor,
-    now: Nanos,
-    packets: &[(usize, &[u8])],
-) -> Vec<(usize, Vec<(PortId, Vec<u8>)>, usize)> {
+fn outcomes(executor: &mut dyn Executor, now: Nanos, packets: &[(usize, &[u8])]) -> Vec<Outcome> {
     let arrivals: Vec<_> = packets.iter().map(|(_, p)| (PortId::new(1), *p)).collect();
     let mut batch = Batch::default();
     executor.process_batch(now, &arrivals, &mut batch);
