@@ -93,9 +93,16 @@ struct NotRun {
     bench: &'static str,
     /// Whether it failed with its peers alone: then there are figures of ours.
     peers_alone: bool,
-    /// The bench's exit status: 3 if this machine cannot run it.
+    /// The bench's exit status: 3 if this machine cannot run it, or its peer.
     status: i32,
     why: String,
+}
+
+impl NotRun {
+    /// Whether something is broken, and not only more than this machine can.
+    fn has_failed(&self) -> bool {
+        self.peers_alone || self.status != Status::Target as i32
+    }
 }
 
 /// What a bench prints, or its exit status and why it printed no figures.
@@ -120,8 +127,7 @@ pub(super) fn run(only: Option<&str>, peers: bool, terminal: &Terminal) -> Resul
     }
     bar.finish_and_clear();
     terminal.result(&report, || describe(&report))?;
-    let cannot = Status::Target as i32;
-    match report.not_run.iter().any(|bench| bench.status != cannot) {
+    match report.not_run.iter().any(NotRun::has_failed) {
         true => Err(Fault::shown(Status::Input)),
         false => Ok(()),
     }
@@ -137,7 +143,6 @@ impl AllReport {
     ) -> Result<(), Fault> {
         let mut said = run(peers)?;
         if let Err((status, why)) = &said
-            && *status != Status::Target as i32
             && bench.peers
             && peers
         {
@@ -356,19 +361,16 @@ fn describe(report: &AllReport) -> String {
         report.machine.describe(),
         terminal::table(&header, &[2, 5, 6], &rows)
     );
-    for NotRun {
-        bench,
-        peers_alone,
-        status,
-        why,
-    } in &report.not_run
-    {
-        let what = match (peers_alone, status) {
+    for not_run in &report.not_run {
+        let what = match (not_run.peers_alone, not_run.has_failed()) {
             (true, _) => "failed beside its peers",
-            (false, 3) => "was not run",
-            (false, _) => "failed",
+            (false, true) => "failed",
+            (false, false) => "was not run",
         };
-        said.push_str(&format!("bench {bench} {what}: {why}\n"));
+        said.push_str(&format!(
+            "bench {} {what}: {}\n",
+            not_run.bench, not_run.why
+        ));
     }
     said
 }
@@ -448,15 +450,23 @@ mod tests {
             };
             let run = |peers: bool| Ok(if peers { with.clone() } else { without.clone() });
             report.add(bench, peers, run).expect("it is told");
-            let failed = report.not_run.iter().map(|n| (n.peers_alone, n.status));
-            (report.figures.len(), failed.collect::<Vec<_>>())
+            let failed = report.not_run.iter().any(NotRun::has_failed);
+            let missing = report.not_run.iter().map(|n| (n.peers_alone, n.status));
+            (report.figures.len(), missing.collect::<Vec<_>>(), failed)
         };
-        assert_eq!(of(true, Ok(figures()), broken(2)), (1, vec![]));
-        assert_eq!(of(true, broken(2), Ok(figures())), (1, vec![(true, 2)]));
-        assert_eq!(of(true, broken(2), broken(2)), (0, vec![(false, 2)]));
-        // This machine cannot, and a second try would not help.
-        assert_eq!(of(true, broken(3), Ok(figures())), (0, vec![(false, 3)]));
-        assert_eq!(of(false, Ok(figures()), broken(1)), (0, vec![(false, 1)]));
+        let missing = |peers_alone, status| vec![(peers_alone, status)];
+        assert_eq!(of(true, Ok(figures()), broken(2)), (1, vec![], false));
+        for status in [2, 3] {
+            let told = of(true, broken(status), Ok(figures()));
+            assert_eq!(told, (1, missing(true, status), true));
+        }
+        let told = of(true, broken(2), broken(2));
+        assert_eq!(told, (0, missing(false, 2), true));
+        // This machine cannot.
+        let told = of(true, broken(3), broken(3));
+        assert_eq!(told, (0, missing(false, 3), false));
+        let told = of(false, Ok(figures()), broken(1));
+        assert_eq!(told, (0, missing(false, 1), true));
     }
 
     #[test]
