@@ -2,20 +2,11 @@
 
 use p4exec::{Batch, Executor, prefetch};
 use quantities::{Nanos, PortId};
+use wire::ethernet::is_mac_control;
 use wire::pfc;
 
 use crate::buffer::{Buffer, BufferConfig, BufferError, Departure, Offer};
 use crate::{Bench, Device, DeviceDrop, add};
-
-/// Where an Ethernet frame has its EtherType, and that of MAC control.
-const ETHER_TYPE: std::ops::Range<usize> = 12..14;
-const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
-
-/// Whether a frame ends in the buffer, whatever the program says.
-#[inline]
-fn is_mac_control(bytes: &[u8]) -> bool {
-    bytes.get(ETHER_TYPE) == Some(&MAC_CONTROL)
-}
 
 /// What a program made of frames that have not been taken in yet, and which of them is taken in next.
 #[derive(Debug, Default)]
@@ -139,9 +130,7 @@ impl<E: Executor> Device<E> {
         (length, padding): (usize, u32),
     ) {
         let drops = &mut bench.drops;
-        if !drops.is_empty() {
-            drops.clear();
-        }
+        drops.clear();
         let counted = self.count_in(port, length);
         let lost = counted.is_err();
         drops.extend(counted.err());

@@ -82,22 +82,11 @@ pub(crate) fn extern_calls(program: &ValidProgram) -> Vec<&ExternCall> {
 
 fn add_calls<'p>(block: &'p Block, calls: &mut Vec<&'p ExternCall>) {
     for stmt in block {
-        match &stmt.kind {
-            StmtKind::Extern(call) => calls.push(call),
-            StmtKind::If { then, other, .. } => {
-                add_calls(then, calls);
-                add_calls(other, calls);
-            }
-            StmtKind::Switch { cases, default, .. } => {
-                cases.iter().for_each(|case| add_calls(&case.body, calls));
-                add_calls(default, calls);
-            }
-            StmtKind::Loop {
-                head, body, step, ..
-            } => [head, body, step]
-                .into_iter()
-                .for_each(|block| add_calls(block, calls)),
-            _ => {}
+        if let StmtKind::Extern(call) = &stmt.kind {
+            calls.push(call);
+        }
+        for block in stmt.kind.blocks() {
+            add_calls(block, calls);
         }
     }
 }

@@ -224,3 +224,21 @@ pub enum StmtKind {
         header: Place,
     },
 }
+
+impl StmtKind {
+    /// The blocks directly inside a statement that branches or loops, in order.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<&Block> {
+        match self {
+            Self::If { then, other, .. } => vec![then, other],
+            Self::Switch { cases, default, .. } => {
+                let cases = cases.iter().map(|case| &case.body);
+                cases.chain(std::iter::once(default)).collect()
+            }
+            Self::Loop {
+                head, body, step, ..
+            } => vec![head, body, step],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -88,6 +88,13 @@ impl EtherType {
     pub const LLDP: Self = Self(0x88cc);
 }
 
+/// Whether a frame is MAC control, PFC among it: no bridge forwards it, whatever it says.
+#[must_use]
+#[inline]
+pub fn is_mac_control(frame: &[u8]) -> bool {
+    frame.get(field::ETHER_TYPE) == Some(&EtherType::MAC_CONTROL.0.to_be_bytes())
+}
+
 impl fmt::Display for EtherType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#06x}", self.0)

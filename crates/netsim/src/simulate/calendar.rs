@@ -55,19 +55,10 @@ impl<T: Owned> Entry<T> {
     /// What puts events in order: those of one time and owner by their ranks, which take the longest to compare.
     #[inline]
     fn compare(&self, other: &Self) -> Ordering {
-        match self.at.cmp(&other.at) {
-            Ordering::Equal => self.compare_at_once(other),
-            order => order,
-        }
-    }
-
-    /// The same of events of one time.
-    fn compare_at_once(&self, other: &Self) -> Ordering {
-        let (owner, others) = (self.what.owner(), other.what.owner());
-        match owner.cmp(&others) {
-            Ordering::Equal => self.what.compare_ranks(&other.what, self.at),
-            order => order,
-        }
+        let times = self.at.cmp(&other.at);
+        let owners = || self.what.owner().cmp(&other.what.owner());
+        let ranks = || self.what.compare_ranks(&other.what, self.at);
+        times.then_with(owners).then_with(ranks)
     }
 }
 
@@ -207,7 +198,6 @@ impl<T: Copy + Owned> Calendar<T> {
     }
 
     /// Adds an event of the group under way to its events of this window.
-    #[inline(never)]
     fn add_today(&mut self, at: u64, what: T) {
         let rest = &self.today[self.over..];
         let mut place = self.over + rest.partition_point(|other| other.at <= at);

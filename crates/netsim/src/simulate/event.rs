@@ -171,16 +171,14 @@ impl Owned for Event {
     /// in which they were sent.
     #[inline]
     fn compare_ranks(&self, other: &Self, at: u64) -> Ordering {
+        let (port, others) = (self.port(), other.port());
+        let drawn = |port: u16| (Chance::new(at ^ u64::from(port) << 48).draw() >> 32, port);
         let order = self.precedence().cmp(&other.precedence());
-        match self.precedence() {
-            Precedence::Arrival if order.is_eq() && self.port() != other.port() => {
-                let drawn =
-                    |port: u16| (Chance::new(at ^ u64::from(port) << 48).draw() >> 32, port);
-                drawn(self.port()).cmp(&drawn(other.port()))
-            }
-            Precedence::Word => order.then(self.port().cmp(&other.port())),
-            Precedence::Arrival | Precedence::Own => order,
-        }
+        order.then_with(|| match self.precedence() {
+            Precedence::Arrival if port != others => drawn(port).cmp(&drawn(others)),
+            Precedence::Word => port.cmp(&others),
+            Precedence::Arrival | Precedence::Own => Ordering::Equal,
+        })
     }
 }
 

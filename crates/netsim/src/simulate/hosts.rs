@@ -5,6 +5,7 @@
 
 use device::buffer::ETHERNET_OVERHEAD;
 use quantities::Priority;
+use wire::ethernet::is_mac_control;
 use wire::pfc::{self, Quanta};
 
 use std::sync::Arc;
@@ -13,10 +14,6 @@ use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Role, Sender, checksum}
 use super::host::{Nic, Turn};
 use super::scenario::Scenario;
 use super::workload::{Word, Workloads};
-
-/// The EtherType of MAC control, PFC among it, and where frames have theirs.
-const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
-pub(super) const ETHER_TYPE: std::ops::Range<usize> = 12..14;
 
 /// No place.
 const NONE: u32 = u32::MAX;
@@ -517,11 +514,6 @@ fn shorten(frame: &mut [u8], length: u32) {
     frame[16..18].copy_from_slice(&(length - 14).to_be_bytes());
     frame[38..40].copy_from_slice(&(length - 34).to_be_bytes());
     checksum(frame);
-}
-
-/// Whether a frame is not for any flow but for the card.
-pub(super) fn is_mac_control(frame: &[u8]) -> bool {
-    frame.get(ETHER_TYPE) == Some(&MAC_CONTROL)
 }
 
 /// What frames take on the wire beyond their bytes.

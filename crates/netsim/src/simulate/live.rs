@@ -14,10 +14,11 @@ use quantities::{Nanos, PortId, Priority};
 use super::flow::{Flow, HEAD};
 pub use super::hosts::Hosts;
 use topology::{HostId, LinkId, SwitchId, Topology};
+use wire::ethernet::is_mac_control;
 
 use super::error::ScenarioError;
 use super::event::PeerPort;
-use super::hosts::{ETHER_TYPE, NicAction, is_mac_control};
+use super::hosts::NicAction;
 use super::report::{DeadlockReport, FlowReport, SwitchReport};
 use super::routing::Routing;
 use super::scenario::Scenario;
@@ -301,7 +302,7 @@ impl Hosts {
 
 /// Whether a frame is one of ours: IPv4, UDP, to the port that all flows send to.
 fn is_ours(head: &[u8]) -> bool {
-    head[ETHER_TYPE] == [8, 0] && head[23] == 17 && head[36..38] == 4791u16.to_be_bytes()
+    head[12..14] == [8, 0] && head[23] == 17 && head[36..38] == 4791u16.to_be_bytes()
 }
 
 /// Refuses what only virtual time can play.

@@ -1,6 +1,9 @@
 //! A part of the simulated network while it runs, the whole where there is but one: its switches and hosts, and the events
 //! that move them.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use device::buffer::{Frames, Refusal};
 use device::{Ahead, Bench, Device, DeviceDrop};
 use p4exec::{Executor as _, FastestExecutor, FastestFrame};
@@ -101,11 +104,7 @@ impl Part {
             made: Vec::new(),
             bench: Bench::default(),
             ahead: Ahead::default(),
-            independent: pieces
-                .switches
-                .iter()
-                .map(has_independent_packets)
-                .collect(),
+            independent: independent(&pieces.switches),
             switches: pieces.switches,
             storage: FastestFrame::new(),
             working: None,
@@ -466,9 +465,17 @@ impl Part {
     }
 }
 
-/// Whether packets of a switch's program are independent of each other.
-fn has_independent_packets(switch: &Device<FastestExecutor>) -> bool {
-    p4exec::are_packets_independent(switch.executor().state().control.program())
+/// By switch: whether packets of its program are independent of each other. Switches share programs, of which each is looked at once.
+fn independent(switches: &[Device<FastestExecutor>]) -> Vec<bool> {
+    let mut known = BTreeMap::new();
+    let programs = switches
+        .iter()
+        .map(|switch| switch.executor().state().program());
+    let verdicts = programs.map(|program| {
+        let verdict = known.entry(Arc::as_ptr(program));
+        *verdict.or_insert_with(|| p4exec::are_packets_independent(program))
+    });
+    verdicts.collect()
 }
 
 /// When a frame is at the far end of a cable whose last bit leaves at `until`. However fast the link and short the cable, that is

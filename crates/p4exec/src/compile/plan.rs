@@ -184,21 +184,6 @@ pub(super) fn bodies(program: &ValidProgram, callee: Callee) -> Vec<&Block> {
     }
 }
 
-/// The blocks directly inside a statement.
-fn inner(stmt: &Stmt) -> Vec<&Block> {
-    match &stmt.kind {
-        StmtKind::If { then, other, .. } => vec![then, other],
-        StmtKind::Switch { cases, default, .. } => {
-            let cases = cases.iter().map(|c| &c.body);
-            cases.chain(std::iter::once(default)).collect()
-        }
-        StmtKind::Loop {
-            head, body, step, ..
-        } => vec![head, body, step],
-        _ => Vec::new(),
-    }
-}
-
 /// Bits of a type in a packet, and whether it has a varbit and how long that may get.
 pub(super) fn packet_bits(
     program: &ValidProgram,
@@ -231,7 +216,9 @@ fn room(program: &ValidProgram, layout: &FrameLayout, block: &Block) -> Option<u
                 .map(|b| room(program, layout, b))
                 .sum::<Option<usize>>()?,
             _ => {
-                let inner: Option<usize> = inner(stmt)
+                let inner: Option<usize> = stmt
+                    .kind
+                    .blocks()
                     .into_iter()
                     .map(|b| room(program, layout, b))
                     .sum();
@@ -280,7 +267,7 @@ impl<'p> Survey<'p> {
                 }
                 _ => {}
             }
-            for block in inner(stmt) {
+            for block in stmt.kind.blocks() {
                 self.look_at(layout, block);
             }
         }
@@ -329,7 +316,7 @@ impl<'p> Survey<'p> {
                 }
                 _ => {}
             }
-            for block in inner(stmt) {
+            for block in stmt.kind.blocks() {
                 sum += self.block_weight(block);
             }
         }
@@ -411,7 +398,7 @@ impl Costs {
             }
             _ => 0,
         };
-        let inner = inner(stmt).into_iter();
+        let inner = stmt.kind.blocks().into_iter();
         let inner = inner.map(|b| self.block(program, outlined, b));
         inner.fold(own.saturating_add(1), usize::saturating_add)
     }

@@ -65,21 +65,6 @@ impl Reached {
     fn body(&mut self, ir: &Program, body: &[p4ir::Stmt]) {
         for stmt in body {
             match &stmt.kind {
-                StmtKind::If { then, other, .. } => {
-                    self.body(ir, then);
-                    self.body(ir, other);
-                }
-                StmtKind::Switch { cases, default, .. } => {
-                    cases.iter().for_each(|c| self.body(ir, &c.body));
-                    self.body(ir, default);
-                }
-                StmtKind::Loop {
-                    head, body, step, ..
-                } => {
-                    [head, body, step]
-                        .into_iter()
-                        .for_each(|b| self.body(ir, b));
-                }
                 StmtKind::Call { callee, .. } => self.callee(ir, *callee),
                 StmtKind::ApplyTable { table, .. } => self.table(ir, *table),
                 StmtKind::Extern(call) => {
@@ -89,6 +74,9 @@ impl Reached {
                     }
                 }
                 _ => {}
+            }
+            for block in stmt.kind.blocks() {
+                self.body(ir, block);
             }
         }
     }
@@ -108,29 +96,15 @@ impl Reached {
 /// Actions that statements call, not looking into callees.
 fn direct_calls(body: &[p4ir::Stmt], out: &mut BTreeSet<ActionId>) {
     for stmt in body {
-        match &stmt.kind {
-            StmtKind::If { then, other, .. } => {
-                direct_calls(then, out);
-                direct_calls(other, out);
-            }
-            StmtKind::Switch { cases, default, .. } => {
-                cases.iter().for_each(|c| direct_calls(&c.body, out));
-                direct_calls(default, out);
-            }
-            StmtKind::Loop {
-                head, body, step, ..
-            } => {
-                [head, body, step]
-                    .into_iter()
-                    .for_each(|b| direct_calls(b, out));
-            }
-            StmtKind::Call {
-                callee: Callee::Action(id),
-                ..
-            } => {
-                out.insert(*id);
-            }
-            _ => {}
+        if let StmtKind::Call {
+            callee: Callee::Action(id),
+            ..
+        } = &stmt.kind
+        {
+            out.insert(*id);
+        }
+        for block in stmt.kind.blocks() {
+            direct_calls(block, out);
         }
     }
 }

@@ -51,7 +51,7 @@ impl Pump {
     ) {
         for &(port, bytes) in packets {
             device.accept(now, port, bytes, 0);
-            self.totals.processed += u64::from(bytes.get(12..14) != Some(&[0x88, 0x08]));
+            self.totals.processed += u64::from(!wire::ethernet::is_mac_control(bytes));
             for drop in device.drops() {
                 *match drop {
                     DeviceDrop::Buffer(Refusal::Lossless { .. }) => &mut self.totals.lossless,
