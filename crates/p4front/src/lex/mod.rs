@@ -14,7 +14,7 @@ use crate::source::Span;
 pub mod number;
 mod scan;
 
-pub use scan::Scanner;
+pub use scan::{Scanner, StringEnd};
 
 /// Declares an enum of fixed spellings with lookups in both directions.
 macro_rules! spellings {
@@ -83,6 +83,9 @@ pub enum RawKind {
     String,
     /// A string whose closing quote is missing; runs to the end of its line.
     OpenString,
+    /// The beginning of a string, up to a line of it that is a directive
+    /// ([`Scanner::with_directives_in_strings`]).
+    StringHead,
     /// Punctuation.
     Punct(Punct),
     /// Any other character.
@@ -163,7 +166,8 @@ impl Token {
             RawKind::String => TokenKind::String,
             RawKind::Punct(Punct::Hash | Punct::HashHash)
             | RawKind::Other
-            | RawKind::OpenString => TokenKind::Other,
+            | RawKind::OpenString
+            | RawKind::StringHead => TokenKind::Other,
             RawKind::Punct(p) => TokenKind::Punct(p),
             RawKind::End => TokenKind::End,
         };

@@ -20,6 +20,44 @@ pub struct Scanner {
     pos: usize,
     /// No token has been seen on this line yet.
     bol: bool,
+    /// Which words behind a `#` make a line inside a string a directive; none does without it.
+    directives: Option<fn(&str) -> bool>,
+}
+
+/// What ends a part of a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StringEnd {
+    /// The closing quote, which is part of it.
+    Quote,
+    /// A line that is a directive.
+    Directive,
+    /// The end of the file.
+    File,
+}
+
+/// Blanks within a line.
+const BLANKS: &[u8] = b" \t\r\x0b\x0c";
+
+/// Whether a line of a string is a directive: `#` and nothing else, a `known` word behind it, or the
+/// `# 12 "file"` that a preprocessor leaves.
+fn is_directive(line: &[u8], known: fn(&str) -> bool) -> bool {
+    let Some(rest) = line.trim_ascii_start().strip_prefix(b"#") else {
+        return false;
+    };
+    let blanks = rest.iter().take_while(|b| BLANKS.contains(b)).count();
+    let rest = rest.get(blanks..).unwrap_or_default();
+    let length = rest.iter().take_while(|b| is_word(**b)).count();
+    let (word, behind) = rest.split_at(length);
+    let next = behind.iter().find(|b| !BLANKS.contains(b));
+    match word.first() {
+        None => matches!(behind.first(), None | Some(b'\n')),
+        Some(digit) if digit.is_ascii_digit() => next == Some(&b'"'),
+        Some(_) => std::str::from_utf8(word).is_ok_and(known),
+    }
+}
+
+fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
 }
 
 /// Two lines became one.
@@ -72,7 +110,16 @@ impl Scanner {
             joins,
             pos: 0,
             bol: true,
+            directives: None,
         }
+    }
+
+    /// Lines inside strings are directives, too, where `known` knows the word behind the `#`: a string is then
+    /// read in parts, the first of them a [`RawKind::StringHead`], the others by [`Self::string_part`].
+    #[must_use]
+    pub fn with_directives_in_strings(mut self, known: fn(&str) -> bool) -> Self {
+        self.directives = Some(known);
+        self
     }
 
     /// The file being scanned.
@@ -185,18 +232,74 @@ impl Scanner {
     }
 
     fn skip_word(&mut self) {
-        while self
-            .byte(0)
-            .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
-        {
+        while self.byte(0).is_some_and(is_word) {
             self.pos += 1;
         }
+    }
+
+    /// Where the part of a string that goes on at `from` ends, and with what.
+    fn string_end(&self, from: usize) -> (usize, StringEnd) {
+        let bytes = self.text.as_bytes();
+        let mut i = from;
+        let mut begins_line = from == 0 || bytes.get(from - 1) == Some(&b'\n');
+        while let Some(&b) = bytes.get(i) {
+            let line = bytes.get(i..).unwrap_or_default();
+            if begins_line
+                && self
+                    .directives
+                    .is_some_and(|known| is_directive(line, known))
+            {
+                return (i, StringEnd::Directive);
+            }
+            begins_line = b == b'\n';
+            match b {
+                b'"' => return (i + 1, StringEnd::Quote),
+                b'\\' => i += 2,
+                _ => i += 1,
+            }
+        }
+        (bytes.len(), StringEnd::File)
+    }
+
+    /// Reads on in a string: appends what stands there up to the closing quote, or up to the next directive.
+    pub fn string_part(&mut self, text: &mut String) -> StringEnd {
+        let (at, end) = self.string_end(self.pos);
+        text.push_str(self.text.get(self.pos..at).unwrap_or_default());
+        self.pos = at;
+        self.bol = false;
+        end
+    }
+
+    /// Passes the `#` of a directive inside a string, and says where it stands.
+    pub fn pass_hash(&mut self) -> Span {
+        let rest = self.text.get(self.pos..).unwrap_or_default();
+        self.pos += rest.find('#').map_or(0, |at| at + 1);
+        self.bol = false;
+        self.span_from(self.pos.saturating_sub(1))
+    }
+
+    /// Where the scanner stands, for [`Self::lines_since`].
+    pub fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// Line ends between a former position and this one.
+    pub fn lines_since(&self, position: usize) -> usize {
+        let passed = self.text.get(position..self.pos).unwrap_or_default();
+        passed.bytes().filter(|b| *b == b'\n').count()
     }
 
     /// A string. It may span lines, except in a directive; without a closing quote it is an
     /// [`RawKind::OpenString`] up to the end of its line.
     fn string(&mut self, in_line: bool) -> RawKind {
         let bytes = self.text.as_bytes();
+        if !in_line && let (at, StringEnd::Directive) = self.string_end(self.pos + 1) {
+            let rest = bytes.get(at..).unwrap_or_default();
+            if rest.contains(&b'"') {
+                self.pos = at;
+                return RawKind::StringHead;
+            }
+        }
         let mut i = self.pos + 1;
         let mut line_end = None;
         while let Some(&b) = bytes.get(i) {

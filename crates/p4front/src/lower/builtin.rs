@@ -452,8 +452,9 @@ impl<'a> Lowerer<'a> {
             .decls
             .get(&id)
             .map_or(&[][..], |d| Self::type_params(d));
+        let outer_args = self.checker.infer.reopen(outer_args);
         let Some((targs, mut tys, result)) =
-            self.signature(proto, type_args, outer, outer_args, span)
+            self.signature(proto, type_args, outer, &outer_args, span)
         else {
             return Elab::poison();
         };
@@ -468,9 +469,14 @@ impl<'a> Lowerer<'a> {
         let Some(targs) = self.settle(&targs, proto, &bound, span) else {
             return Elab::poison();
         };
+        self.checker.infer.give_widths(&outer_args);
         self.check_settled(&proto.params, &tys, span);
         self.check_ints(&ints, &tys, &bound, span);
-        let result = self.checker.infer.resolve(&result);
+        // A result that nothing gives a type is none.
+        let result = match self.checker.infer.is_dont_care(&result) {
+            true => Ty::Void,
+            false => self.checker.infer.resolve(&result),
+        };
         match instance {
             Some(instance) => {
                 self.call_extern(Some(instance), proto, &targs, values, &tys, result, span)

@@ -252,7 +252,7 @@ impl<'a> Lowerer<'a> {
             }
             let l = self.lvalue(e)?;
             let given = l.ty();
-            if !self.checker.infer.unify(&resolved, &given) || !self.same_type(&resolved, &given) {
+            if !self.checker.infer.unify(ty, &given) || !self.same_type(ty, &given) {
                 let text = format!(
                     "`{}` parameter `{}` is `{resolved}`; the argument is `{given}`",
                     dir(param.direction),
@@ -288,7 +288,7 @@ impl<'a> Lowerer<'a> {
                 .block_fits(&resolved, &value.ty, e.at.span)
                 .then_some(ArgVal::Value(value));
         }
-        if !self.checker.infer.unify(&resolved, &value.ty) {
+        if !self.checker.infer.unify(ty, &value.ty) {
             // Let the conversion explain, unless the parameter's type itself is open.
             if !self.checker.infer.known(&resolved) {
                 let text = format!(

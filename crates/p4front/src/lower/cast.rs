@@ -51,7 +51,7 @@ impl<'a> Lowerer<'a> {
                 self.checker.infer.unify(ty, &e.ty);
                 e
             }
-            (Ty::Int, Ty::Bits { .. }) => match &e.val {
+            (Ty::Int, sized) if sized.number().is_some() => match &e.val {
                 Val::Int(v) => {
                     let v = v.clone();
                     self.sized(&v, ty, span)
@@ -87,7 +87,9 @@ impl<'a> Lowerer<'a> {
             }
             (from, to) => {
                 let mut trial = std::mem::take(&mut self.checker.infer);
-                let same = trial.unify(to, from) && trial.resolve(to) == trial.resolve(from);
+                let object = matches!(to, Ty::Extern(..));
+                let same =
+                    trial.unify(to, from) && (object || trial.resolve(to) == trial.resolve(from));
                 self.checker.infer = trial;
                 if same {
                     e

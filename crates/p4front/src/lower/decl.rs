@@ -252,7 +252,7 @@ impl<'a> Lowerer<'a> {
             TypeKind::MatchKind => Ty::MatchKind,
             TypeKind::String => Ty::String,
             TypeKind::Void => Ty::Void,
-            TypeKind::DontCare => self.checker.infer.fresh(),
+            TypeKind::DontCare => self.checker.infer.dont_care(),
             TypeKind::Integer => Ty::Int,
             TypeKind::Bit(None) => Ty::bit(1),
             TypeKind::Bit(Some(w)) => self.width(w, 0).map_or(Ty::Poison, Ty::bit),
@@ -673,9 +673,9 @@ impl<'a> Lowerer<'a> {
         Elab::new(ty.clone(), val)
     }
 
-    /// A number as a constant of a sized type, with a warning if it does not fit.
+    /// A number as a constant of a sized type, or of a `type` made of one, with a warning if it does not fit.
     pub(super) fn sized(&mut self, value: &BigInt, ty: &Ty, span: Span) -> Elab<'a> {
-        let Some((width, signed)) = ty.bits() else {
+        let Some((width, signed)) = ty.number() else {
             return Elab::poison();
         };
         let wrapped = wrap(value, width, signed);

@@ -9,7 +9,7 @@ use super::{Body, BodyKind, Entity, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, MethodKind, NodeId};
 use crate::diag::Diagnostic;
 use crate::source::Span;
-use crate::types::Ty;
+use crate::types::{Ty, Types};
 use p4ir::limits::MAX_ELEMENTS;
 
 /// A parser or control that was instantiated. Its body is elaborated where it is first applied.
@@ -36,14 +36,34 @@ pub(super) enum Bound<'a> {
 impl<'a> Lowerer<'a> {
     /// A declared instance.
     pub(super) fn instance(&mut self, decl: &'a ast::Decl, i: &'a ast::Instance) -> Elab<'a> {
-        let ty = self.ty(&i.ty);
+        let ty = self.object_type(&i.ty);
         if &*i.name.name == "main" && !matches!(ty, Ty::Package(..) | Ty::Poison) {
             self.error("arch", i.name.span, "`main` must be a package");
         }
         let name = self.control_plane_name(&i.name.name, &decl.annotations, i.name.span);
         let value = self.make(&ty, &i.args, name, &decl.annotations, i.name.span);
         self.abstract_methods(&value, i);
-        value
+        self.decided(value)
+    }
+
+    /// The type of an object to be made. Each object decides for itself what `_` among its type arguments is.
+    fn object_type(&mut self, ty: &'a ast::Type) -> Ty {
+        match self.ty(ty) {
+            Ty::Extern(id, name, args) => {
+                let args = self.checker.infer.reopen(&args);
+                Ty::Extern(id, name, Types::new(args))
+            }
+            other => other,
+        }
+    }
+
+    /// The object once constructor and abstract methods have said what its type arguments are; what they left open
+    /// stays open, and each call decides.
+    fn decided(&mut self, object: Elab<'a>) -> Elab<'a> {
+        if let Ty::Extern(_, _, args) = &object.ty {
+            self.checker.infer.leave_open(args);
+        }
+        Elab::new(self.checker.infer.resolve(&object.ty), object.val)
     }
 
     /// `T(args)` in an expression.
@@ -53,7 +73,7 @@ impl<'a> Lowerer<'a> {
         args: &'a [ast::Arg],
         span: Span,
     ) -> Elab<'a> {
-        let resolved = self.ty(ty);
+        let resolved = self.object_type(ty);
         let local = match &resolved {
             Ty::Extern(_, name, _) | Ty::Block(_, name, _) | Ty::Package(_, name, _) => {
                 name.to_string()
@@ -71,7 +91,7 @@ impl<'a> Lowerer<'a> {
         let name = self.control_plane_name(&local, annotations, span);
         let value = self.make(&resolved, args, name, &[], span);
         self.no_abstract_methods(&value, span);
-        value
+        self.decided(value)
     }
 
     /// `T.apply(...)`: an instance for this call.
@@ -178,17 +198,12 @@ impl<'a> Lowerer<'a> {
         let ty = self.checker.infer.resolve(ty);
         self.check_specialized(object, &ty, span);
         self.check_elements(proto, &values, span);
-        if !self.checker.infer.known(&ty) {
-            self.error(
-                "type",
-                span,
-                format!("the type arguments of `{type_name}` cannot be inferred"),
-            );
-            return Elab::poison();
-        }
         let Ty::Extern(_, _, targs) = &ty else {
             return Elab::poison();
         };
+        if !self.all_inferred(object, proto, targs, span) {
+            return Elab::poison();
+        }
         let ir_args = proto
             .params
             .iter()
@@ -221,6 +236,35 @@ impl<'a> Lowerer<'a> {
             self.tna_made(id, targs, &values, span);
         }
         Elab::new(ty.clone(), Val::Object(Object::Extern(id)))
+    }
+
+    /// Whether the type arguments of an object are known. A `_` may stay open where only methods use the parameter; it
+    /// may not where the constructor does, nor for what a register holds.
+    fn all_inferred(
+        &mut self,
+        object: &'a ast::ExternObject,
+        proto: &'a ast::Prototype,
+        targs: &[Ty],
+        span: Span,
+    ) -> bool {
+        let cell = self.tna() && &*object.name.name == "Register";
+        for (at, (param, arg)) in object.type_params.iter().zip(targs).enumerate() {
+            if self.checker.infer.known(arg) && *arg != Ty::Any {
+                continue;
+            }
+            let of_param = |p: &ast::Param| matches!(&p.ty.kind, ast::TypeKind::Name(n) if n.name == param.name);
+            let made_of = proto.params.iter().any(of_param);
+            if self.checker.infer.is_dont_care(arg) && !made_of && !(cell && at == 0) {
+                continue;
+            }
+            let text = format!("the type arguments of `{}` cannot be inferred", object.name);
+            self.report(
+                Diagnostic::error("type", span, text)
+                    .with_help(format!("write the type that stands for `{}`", param.name)),
+            );
+            return false;
+        }
+        true
     }
 
     /// An array that could never be made is an error here, not when the program is loaded.

@@ -128,8 +128,8 @@ impl<'a> Lowerer<'a> {
     pub(super) fn key_value(&mut self, e: &'a ast::Expr, ty: &Ty) -> Option<Const> {
         let value = self.const_expr(e, Some(ty));
         let value = match (&value.ty, ty) {
-            // A plain number stands for a value of a `type` or of an enum's representation.
-            (Ty::Int | Ty::Bits { .. }, Ty::New(_)) => self.cast(value, ty, e.at.span),
+            // A number of known width stands for a value of a `type`, too.
+            (Ty::Bits { .. }, Ty::New(_)) => self.cast(value, ty, e.at.span),
             (Ty::Enum(_), Ty::Bits { .. }) => self.strip_enum(value),
             _ => value,
         };

@@ -201,6 +201,10 @@ impl<'a> Lowerer<'a> {
             self.checker.infer.resolve(wanted),
             self.checker.infer.resolve(given),
         );
+        // What `_` left open is what the definition has.
+        if wanted.is_open() && self.checker.infer.unify(&wanted, &given) {
+            return;
+        }
         if wanted != given && !wanted.is_poison() && !given.is_poison() {
             let text =
                 format!("the {what} is `{wanted}` where the method is declared, here `{given}`");

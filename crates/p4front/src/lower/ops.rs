@@ -431,6 +431,8 @@ impl<'a> Lowerer<'a> {
             (Ty::Int | Ty::Bits { .. } | Ty::Enum(_), Ty::Int | Ty::Bits { .. } | Ty::Enum(_)) => {
                 self.same_bits(op, a, b, span)
             }
+            (Ty::New(_), Ty::Int) if ta.number().is_some() => Some((a, self.coerce(b, &ta, span))),
+            (Ty::Int, Ty::New(_)) if tb.number().is_some() => Some((self.coerce(a, &tb, span), b)),
             _ => {
                 self.no_operator(op, &ta, &tb, span);
                 None

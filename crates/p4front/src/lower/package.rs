@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use p4ir::{ArgValue, Callee, Package, PackageArg, Place, VarId, VarKind};
+use p4ir::{
+    ArgValue, Callee, ExternInstance, ExternType, Package, PackageArg, Place, VarId, VarKind,
+};
 
 use super::call::{Passing, is_optional};
 use super::instance::Bound;
@@ -112,6 +114,27 @@ impl<'a> Lowerer<'a> {
         )
     }
 
+    /// The object that the architecture passes for a parameter: a packet, or one of its own, of which nothing is known
+    /// but its type.
+    fn architecture_object(&mut self, param: &'a ast::Param, ty: &Ty) -> Object {
+        let Ty::Extern(_, name, targs) = ty else {
+            return Object::Packet;
+        };
+        if is_packet(ty) {
+            return Object::Packet;
+        }
+        let span = self.span(param.name.span);
+        let instance = ExternInstance {
+            name: param.name.to_string(),
+            ty: ExternType::Other(name.to_string()),
+            type_args: targs.iter().map(|t| self.ir_ty(t)).collect(),
+            args: Vec::new(),
+            annotations: Vec::new(),
+            span,
+        };
+        Object::Extern(self.emitter.ir.externs.push(instance))
+    }
+
     /// Elaborates a block the architecture applies. Parameters that the architecture declares with the
     /// same type variable share storage through `shared`.
     fn start_block(
@@ -142,7 +165,8 @@ impl<'a> Lowerer<'a> {
         for (i, (param, ty)) in params.iter().zip(&tys).enumerate() {
             let ty = self.checker.infer.resolve(ty);
             if !ty.is_data() {
-                bindings.push(Bound::Object(Elab::new(ty, Val::Object(Object::Packet))));
+                let object = self.architecture_object(param, &ty);
+                bindings.push(Bound::Object(Elab::new(ty, Val::Object(object))));
                 continue;
             }
             let known = keys.get(i).and_then(|k| shared.get(k).copied());
@@ -251,6 +275,11 @@ impl<'a> Lowerer<'a> {
         }
         ok
     }
+}
+
+/// Whether a type is that of packets, whose methods are the language's own.
+pub(super) fn is_packet(ty: &Ty) -> bool {
+    matches!(ty, Ty::Extern(_, name, _) if matches!(&**name, "packet_in" | "packet_out"))
 }
 
 fn is_parser(decl: &ast::Decl) -> bool {

@@ -4,6 +4,7 @@ use p4ir::{Place, VarKind};
 
 use super::call::{Passing, is_optional};
 use super::instance::{BlockInstance, Bound};
+use super::package::is_packet;
 use super::value::{Elab, Object, Val};
 use super::{Body, BodyKind, Lowerer};
 use crate::ast::{self, AnnotationBody, DeclKind, Direction, MethodKind};
@@ -307,8 +308,7 @@ impl<'a> Lowerer<'a> {
                 };
                 bindings.push(Bound::Own(passing));
             } else {
-                let packet = matches!(&ty, Ty::Extern(_, n, _) if matches!(&**n, "packet_in" | "packet_out"));
-                let val = if packet {
+                let val = if is_packet(&ty) {
                     Val::Object(Object::Packet)
                 } else {
                     Val::Poison

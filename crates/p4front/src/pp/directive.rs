@@ -9,6 +9,11 @@ use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::lex::{Punct, RawKind, RawToken, Scanner};
 use crate::source::{FileId, Span};
 
+/// Whether a `#` with this word behind it is a directive inside a string too. Others are its text.
+pub(super) fn is_carried_out(word: &str) -> bool {
+    DIRECTIVES.contains(&word) || matches!(word, "ident" | "sccs" | "include_next" | "import")
+}
+
 /// The directives that are carried out.
 const DIRECTIVES: [&str; 13] = [
     "define", "elif", "else", "endif", "error", "if", "ifdef", "ifndef", "include", "line",

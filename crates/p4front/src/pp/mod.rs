@@ -4,7 +4,8 @@
 //! It works on tokens, not on text, so that every token knows where its author wrote it. Where that
 //! differs from text substitution: a macro cannot make half a token, and `__DATE__` and `__TIME__`
 //! do not exist (the same program gives the same result tomorrow). Unknown directives are ignored
-//! with a warning, as p4c's lexer ignores what `cpp` leaves of them.
+//! with a warning, as p4c's lexer ignores what `cpp` leaves of them. Inside a string nothing but
+//! directives is looked for (see [`string`]).
 //!
 //! Everything is bounded: include depth, number and bytes of included files, nesting of macro
 //! expansions and tokens made by them. Exceeding a bound is an error that ends the program there.
@@ -24,6 +25,7 @@ mod directive;
 mod expand;
 mod include;
 mod macros;
+mod string;
 mod whole;
 
 pub use whole::one_text;
@@ -172,7 +174,7 @@ impl Preprocessor<'_> {
             return;
         };
         self.frames.push(Frame {
-            scanner: Scanner::new(file, text),
+            scanner: Scanner::new(file, text).with_directives_in_strings(directive::is_carried_out),
             origin,
             conditions: Vec::new(),
         });
@@ -198,6 +200,8 @@ impl Preprocessor<'_> {
                 self.leave_file();
             } else if t.bol && t.is(Punct::Hash) {
                 self.directive(t.span);
+            } else if t.kind == RawKind::StringHead {
+                return self.rest_of_string(t);
             } else {
                 return t;
             }

@@ -1,6 +1,6 @@
 //! Inference of type arguments by unification.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::{FieldTy, Record, Ty, Types};
@@ -9,12 +9,62 @@ use super::{FieldTy, Record, Ty, Types};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Infer {
     vars: Vec<Option<Ty>>,
+    /// The variables that stand for a `_` of the program.
+    dont_care: HashSet<u32>,
 }
 
 impl Infer {
     pub(crate) fn fresh(&mut self) -> Ty {
         self.vars.push(None);
         Ty::Var((self.vars.len() - 1) as u32)
+    }
+
+    /// A variable for a `_` of the program: it need not become known.
+    pub(crate) fn dont_care(&mut self) -> Ty {
+        let fresh = self.fresh();
+        if let Ty::Var(var) = fresh {
+            self.dont_care.insert(var);
+        }
+        fresh
+    }
+
+    /// Whether a type is a `_` of the program that nothing has decided.
+    pub(crate) fn is_dont_care(&self, ty: &Ty) -> bool {
+        match self.resolve_shallow(ty) {
+            Ty::Var(var) => self.dont_care.contains(&var),
+            ty => ty == Ty::Any,
+        }
+    }
+
+    /// Type arguments with a new variable for each `_` that nothing has decided.
+    pub(crate) fn reopen(&mut self, args: &[Ty]) -> Vec<Ty> {
+        let each = args.iter().map(|arg| match self.is_dont_care(arg) {
+            true => self.dont_care(),
+            false => arg.clone(),
+        });
+        each.collect()
+    }
+
+    /// Gives 32 bits to the type arguments that only numbers without a width have decided.
+    pub(crate) fn give_widths(&mut self, args: &[Ty]) {
+        for arg in args {
+            if let Ty::Var(var) = arg
+                && self.resolve_shallow(arg) == Ty::Int
+            {
+                self.vars[*var as usize] = Some(Ty::bit(32));
+            }
+        }
+    }
+
+    /// Leaves what is still undecided among type arguments open for good.
+    pub(crate) fn leave_open(&mut self, args: &[Ty]) {
+        for arg in args {
+            if let Ty::Var(var) = self.resolve_shallow(arg)
+                && self.dont_care.contains(&var)
+            {
+                self.vars[var as usize] = Some(Ty::Any);
+            }
+        }
     }
 
     /// The type with all known variables replaced. What was shared stays shared.
@@ -141,14 +191,20 @@ impl Infer {
     }
 
     /// Makes a parameter's type and an argument's type meet; the argument may convert implicitly
-    /// (`int` to a bit type, a list to a tuple, struct or header). A variable bound to `int` by one argument
-    /// takes the sized type of a later one.
+    /// (`int` to a bit type or to a `type` of one, a list to a tuple, struct or header). A variable bound to `int`
+    /// by one argument takes the sized type of a later one.
     pub(crate) fn unify(&mut self, param: &Ty, arg: &Ty) -> bool {
         if let Ty::Var(v) = param {
             match self.vars.get(*v as usize).cloned().flatten() {
-                Some(Ty::Int) if matches!(self.resolve_shallow(arg), Ty::Bits { .. }) => {
+                Some(Ty::Int) if self.resolve_shallow(arg).number().is_some() => {
                     self.vars[*v as usize] = Some(self.resolve_shallow(arg));
                     return true;
+                }
+                // Whatever is more than nothing decides.
+                Some(Ty::Any) => {
+                    let arg = self.resolve(arg);
+                    self.vars[*v as usize] = None;
+                    return self.bind(*v, arg);
                 }
                 Some(bound) => return self.unify(&bound, arg),
                 None => {
@@ -162,9 +218,9 @@ impl Infer {
         }
         let arg = self.resolve_shallow(arg);
         match (param, &arg) {
-            (Ty::Poison, _) | (_, Ty::Poison) => true,
+            (Ty::Poison | Ty::Any, _) | (_, Ty::Poison | Ty::Any) => true,
             (p, Ty::Var(v)) => self.bind(*v, p.clone()),
-            (Ty::Bits { .. }, Ty::Int) => true,
+            (sized, Ty::Int) if sized.number().is_some() => true,
             (Ty::Stack(a, n), Ty::Stack(b, m)) => n == m && self.unify(a, b),
             (Ty::Stack(a, _) | Ty::List(a), Ty::ListExpr(all)) => {
                 let a = (**a).clone();

@@ -28,6 +28,9 @@ pub(crate) enum Ty {
     Varbit(u32),
     /// An inference variable.
     Var(u32),
+    /// What `_` leaves open among the type arguments of an object; meets every type. Each call of a method
+    /// decides anew what it is there.
+    Any,
     /// A type parameter of a generic declaration that is checked without being instantiated.
     Param(NodeId, Symbol),
     Record(Rc<Record>),
@@ -311,6 +314,15 @@ impl Ty {
         }
     }
 
+    /// Width and signedness of `bit<N>`, `int<N>` and of a `type` that is made of one of them. An integer
+    /// literal becomes a value of such a type by itself.
+    pub(crate) fn number(&self) -> Option<(u32, bool)> {
+        match self {
+            Ty::New(n) => n.underlying.number(),
+            _ => self.bits(),
+        }
+    }
+
     /// The record, if it is one.
     pub(crate) fn record(&self) -> Option<&Rc<Record>> {
         match self {
@@ -499,7 +511,7 @@ impl fmt::Display for Ty {
                 signed: true,
             } => write!(f, "int<{width}>"),
             Ty::Varbit(n) => write!(f, "varbit<{n}>"),
-            Ty::Var(_) => f.write_str("_"),
+            Ty::Var(_) | Ty::Any => f.write_str("_"),
             Ty::Param(_, name) => f.write_str(name),
             Ty::Record(r) => named(f, &r.name, &r.args),
             Ty::Enum(e) => f.write_str(&e.name),

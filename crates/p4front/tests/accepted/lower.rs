@@ -7,7 +7,7 @@ use p4front::source::SourceMap;
 use p4front::{Compiled, Options, compile};
 
 /// Wraps declarations, header and metadata fields, and an ingress control into a whole v1model program.
-fn program(decls: &str, ingress_locals: &str, ingress_body: &str) -> String {
+pub(crate) fn program(decls: &str, ingress_locals: &str, ingress_body: &str) -> String {
     format!(
         "#include <v1model.p4>\n\
          header eth_t {{ bit<48> dst; bit<48> src; bit<16> type; }}\n\
@@ -37,7 +37,7 @@ fn build(text: &str) -> Result<Compiled, String> {
     compile(&mut map, main, &Options::default()).map_err(|d| d.render(&map))
 }
 
-fn good(text: &str) -> Compiled {
+pub(crate) fn good(text: &str) -> Compiled {
     match build(text) {
         Ok(compiled) => compiled,
         Err(findings) => panic!("refused:\n{findings}"),
@@ -45,14 +45,14 @@ fn good(text: &str) -> Compiled {
 }
 
 /// The part of the text form from the ingress control on, up to the end of its `apply`.
-fn ingress(compiled: &Compiled) -> String {
+pub(crate) fn ingress(compiled: &Compiled) -> String {
     let text = compiled.ir.to_string();
     let start = text.find(" I : I(").expect("ingress is there");
     let rest = &text[start..];
     rest[..rest.find("\n}").expect("it ends")].to_owned()
 }
 
-fn refused(decls: &str, locals: &str, body: &str) -> String {
+pub(crate) fn refused(decls: &str, locals: &str, body: &str) -> String {
     match build(&program(decls, locals, body)) {
         Ok(_) => panic!("accepted: {locals} {body}"),
         Err(findings) => findings,
@@ -178,5 +178,34 @@ fn errors_are_found_in_what_main_does_not_reach() {
         build(&text)
             .expect_err("wrong")
             .contains("expected `bit<8>`, found `bool`")
+    );
+}
+
+/// Extern objects are passed without a direction (P4_16, 6.8); of the architecture's own only the declaration is known.
+#[test]
+fn methods_of_extern_parameters() {
+    let program = |local: &str, body: &str| {
+        format!(
+            "#include <core.p4>
+             extern Queue<T> {{ Queue(); void drop(); bit<8> depth(in bit<3> q); T last<U>(in U of); }}
+             header b {{ bit<8> v; }} struct H {{ b a; }}
+             parser Pt<H>(packet_in p, out H h); control Ct<H>(inout H h, Queue<bit<8>> q);
+             package Chip<H>(Pt<H> p, Ct<H> c);
+             parser P(packet_in p, out H h) {{ state start {{ p.extract(h.a); transition accept; }} }}
+             control Inner(inout H h, Queue<bit<8>> q)(Queue<_> other) {{
+               apply {{ q.drop(); h.a.v = h.a.v + q.last(16w1); other.drop(); }} }}
+             control C(inout H h, Queue<bit<8>> q) {{ Queue<bit<4>>() mine; Inner(mine) inner; {local}
+               apply {{ h.a.v = q.depth(1); inner.apply(h, q); {body} }} }}
+             Chip(P(), C()) main;"
+        )
+    };
+    let ir = good(&program("", "")).ir.to_string();
+    for call in ["ext0.depth", "ext0.drop", "ext0.last<bit<16>>", "ext1.drop"] {
+        assert!(ir.contains(call), "{call}: {ir}");
+    }
+    let refused = build(&program("", "q.drip(); q.depth(8w1);")).unwrap_err();
+    assert!(
+        refused.contains("no method `drip`") && refused.contains("`bit<3>`"),
+        "{refused}"
     );
 }

@@ -2,6 +2,7 @@
 
 mod format;
 mod lower;
+mod newtype;
 mod p4c_samples;
 mod p4c_shares;
 mod preprocess;

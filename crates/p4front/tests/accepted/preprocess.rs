@@ -396,3 +396,79 @@ fn bombs_are_defused() {
     let calls = format!("#define f(x) x\n{}1{}", "f(".repeat(3000), ")".repeat(3000));
     assert!(refused(&calls).contains("macro calls are nested more than"));
 }
+
+#[test]
+fn directives_in_a_string_are_carried_out() {
+    let text = |defines: &str| {
+        pp(&format!(
+            "{defines}@x(\"\n#ifdef TOR\n  port == 1;\n#elif LEAF == 2\n  leaf;\n  # else\n  v != 0;\n#endif\n \")"
+        ))
+    };
+    assert_eq!(text(""), "@ x ( \"\n\n\n\n\n\n  v != 0;\n\n \" )");
+    assert_eq!(
+        text("#define TOR\n"),
+        "@ x ( \"\n\n  port == 1;\n\n\n\n\n\n \" )"
+    );
+    assert_eq!(
+        text("#define LEAF 2\n"),
+        "@ x ( \"\n\n\n\n  leaf;\n\n\n\n \" )"
+    );
+}
+
+#[test]
+fn what_is_no_directive_stays_in_a_string() {
+    assert_eq!(
+        pp("#define M 1\n\"a\n# M is no directive\n a # b\n // M\n /* M */ #if\n#12\n\" M"),
+        "\"a\n# M is no directive\n a # b\n // M\n /* M */ #if\n#12\n\" 1"
+    );
+    // Quotes in text that is left out neither end nor begin a string.
+    assert_eq!(
+        pp("\"a\n#if 0\n \" M\n#endif\nb\\\"c\\\n#if\n\" 2"),
+        "\"a\n\n\n\nb\\\"c#if\n\" 2"
+    );
+    // A condition may begin outside of the string and end in it, and one in it may hold another string's end.
+    assert_eq!(pp("#if 1\n\"a\n#endif\n\" 3"), "\"a\n\n\" 3");
+    assert_eq!(
+        pp("\"a\n#if 1\n b\" 4\n#else\n c\" 5\n#endif\n6"),
+        "\"a\n\n b\" 4 6"
+    );
+    // What other directives do holds behind the string; those that a preprocessor leaves go.
+    assert_eq!(
+        pp("\"a\n#define N 7\n#\n# 9 \"x.p4\" 2\n\" N"),
+        "\"a\n\n\n\n\" 7"
+    );
+    assert_eq!(pp("#define id(x) x\nid(\"a\n#undef id\n\")"), "\"a\n\n\"");
+}
+
+#[test]
+fn errors_in_a_string_are_found() {
+    assert_eq!(
+        refused("\"a\n#if 1\n\n"),
+        "error[lexical]: this string is never closed\nerror[preprocessor]: this condition is never closed"
+    );
+    assert_eq!(
+        refused("\"a\n#if 0\n\"\n"),
+        "error[lexical]: this string is never closed\nerror[preprocessor]: this condition is never closed"
+    );
+    assert_eq!(
+        refused("\"a\n#endif\n#error no\n\""),
+        "error[preprocessor]: `#endif` without `#if`\nerror[preprocessor]: no"
+    );
+}
+
+#[test]
+fn a_file_may_be_included_in_a_string() {
+    let options = Options {
+        files: Files::Memory(BTreeMap::from([
+            ("dir/part".into(), "#if 1\nb \\\" c\n#endif\n".to_owned()),
+            ("dir/end".into(), "d\" 1".to_owned()),
+        ])),
+        ..Options::default()
+    };
+    let (out, errors) = run(
+        "\"a\n#include \"part\"\n\" 2 \"\n#include \"end\"\n3",
+        &options,
+    );
+    assert_eq!(errors, "");
+    assert_eq!(out, "\"a\n\nb \\\" c\n\n\n\" 2 \"\nd\" 1 3");
+}

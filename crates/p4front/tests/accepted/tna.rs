@@ -196,3 +196,33 @@ fn shares_of_other_programs() {
         all.len()
     );
 }
+
+/// Type arguments of which the program says `_` (P4_16, "Don't care types").
+#[test]
+fn a_type_that_only_methods_use_may_stay_open() {
+    let include = "tna.p4>\ntypedef Register<bit<32>, _> cells_t;\n#include <core.p4";
+    let locals = "cells_t(4) seen; cells_t(32w4) others;
+        RegisterAction<bit<32>, _, bit<32>>(seen) bump = {
+          void apply(inout bit<32> v, out bit<32> r) { v = v + 1; r = v; } };
+        RegisterAction<_, _, _>(others) known = {
+          void apply(inout bit<32> v, out bit<16> r) { r = v[15:0]; } };
+        RegisterAction<bit<32>, _, void>(others) clear = { void apply(inout bit<32> v) { v = 0; } };
+        Counter<_, bit<4>>(16, CounterType_t.BYTES) bytes; Meter<_>(8, MeterType_t.PACKETS) meter;";
+    let body = "m.x = bump.execute(0); m.x = bump.execute(hdr.data.c); m.y = known.execute(8w1);
+        clear.execute(hdr.data.a); bytes.count(3); m.x = seen.read(2); others.write(8w3, m.x);
+        m.x = (bit<32>)meter.execute(hdr.data.b);";
+    let compiled = good(&program(include, locals, body));
+    let calls = compiled.ir.functions.len();
+    assert_eq!(calls, 3, "each action is one function");
+    let refused = |locals: &str, body: &str| build(&program("tna.p4", locals, body)).unwrap_err();
+    let cannot = "the type arguments of `Register` cannot be inferred";
+    assert!(refused("Register<_, bit<8>>(4) r;", "").contains(cannot));
+    let shown = refused(
+        "Register<bit<32>, _>(4) r; RegisterAction<_, _, _>(r) a = { void apply(inout bit<32> v, out bit<8> o) { } };",
+        "m.x = a.execute(0);",
+    );
+    assert!(
+        shown.contains("expected `bit<32>`, found `bit<8>`"),
+        "{shown}"
+    );
+}
