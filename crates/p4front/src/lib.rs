@@ -22,6 +22,7 @@ mod p4info;
 pub mod parse;
 pub mod pp;
 pub mod source;
+mod tofino;
 mod types;
 
 use diag::{Diagnostic, Diagnostics};

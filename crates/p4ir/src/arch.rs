@@ -68,7 +68,7 @@ impl Architecture {
 }
 
 /// A constructor argument of a package.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub enum ArgValue {
     /// A parser instance.
     Parser(ParserId),
@@ -83,7 +83,7 @@ pub enum ArgValue {
 }
 
 /// One argument.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct PackageArg {
     /// Name of the constructor parameter, e.g. `ig`.
     pub name: String,
@@ -92,7 +92,7 @@ pub struct PackageArg {
 }
 
 /// An instantiated package.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Package {
     /// Name of the package type, e.g. `V1Switch`.
     pub type_name: String,
@@ -190,6 +190,23 @@ impl Program {
                 self.tofino(bits).map(Pipeline::Tofino)
             }
         }
+    }
+
+    /// How many programs the pipes of a Tofino run: the different packages that `main` is made of. 1 for others.
+    #[must_use]
+    pub fn pipes(&self) -> usize {
+        if !self.architecture.is_some_and(Architecture::is_tofino) {
+            return 1;
+        }
+        let mut different: Vec<&Package> = Vec::new();
+        for arg in &self.main.args {
+            if let ArgValue::Package(package) = &arg.value
+                && !different.contains(&&**package)
+            {
+                different.push(package);
+            }
+        }
+        different.len().max(1)
     }
 
     fn tofino(&self, port_metadata_bits: u32) -> Option<Tna> {

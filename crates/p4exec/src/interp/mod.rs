@@ -29,7 +29,7 @@ use quantities::{Nanos, PortId};
 use crate::exec::{DropReason, Executor, Outputs};
 use crate::info::{ArchitectureInfo, ProgramInfo};
 use crate::path::{self, Engine, MaybeTracer, Pass, Requests};
-use crate::state::{BuildError, RuntimeState};
+use crate::state::{BuildError, RuntimeState, check_main};
 use crate::tna::Gress;
 use crate::tna_path::{self, TnaEngine};
 use crate::trace::Tracer;
@@ -54,6 +54,7 @@ pub struct Interpreter {
 impl Interpreter {
     /// An interpreter with the program's initial state.
     pub fn new(program: Arc<ValidProgram>) -> Result<Self, BuildError> {
+        check_main(&program)?;
         let architecture = || BuildError::Architecture(program.main.type_name.clone());
         let info = ProgramInfo::new(&program).ok_or_else(architecture)?;
         support::check(&program)?;

@@ -35,6 +35,14 @@ pub const MAX_STATE_BYTES: u64 = 1 << 30;
 /// Why a program cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
+    /// Nothing is instantiated.
+    #[error("no `main`: this program is a library, from which others include declarations")]
+    NoMain,
+    /// A chip of several pipes, each with a program.
+    #[error(
+        "`main` has {0} different pipelines; executors run programs of one pipeline, which all pipes of the chip may share"
+    )]
+    Pipes(usize),
     /// `main` is none that executors run.
     #[error(
         "the program is for architecture `{0}`; executors run v1model (`V1Switch`) and Tofino (`Switch` of a `Pipeline`)"
@@ -112,6 +120,17 @@ pub enum BuildError {
         /// The key.
         key: String,
     },
+}
+
+/// Whether `main` is something that executors run.
+pub(crate) fn check_main(program: &ValidProgram) -> Result<(), BuildError> {
+    if program.main.type_name.is_empty() {
+        return Err(BuildError::NoMain);
+    }
+    match program.pipes() {
+        1 => Ok(()),
+        pipes => Err(BuildError::Pipes(pipes)),
+    }
 }
 
 impl RuntimeState {

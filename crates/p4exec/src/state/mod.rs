@@ -32,6 +32,7 @@ use crate::tables::profile::ProfileError;
 use crate::tables::{ActionProfile, Table, TableError};
 use crate::value::Bits;
 
+pub(crate) use build::check_main;
 pub use build::{BuildError, MAX_STATE_BYTES};
 pub(crate) use build::{const_bits, hash_algorithm};
 pub use control::{ControlState, ExternConfig, ProfileState, ValueSetState};

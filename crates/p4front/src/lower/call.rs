@@ -5,6 +5,7 @@ use std::rc::Rc;
 use p4ir::{Assign, Block, Callee, Place, StmtKind, VarKind};
 
 use super::assign::LValue;
+use super::package::is_packet;
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, Body, BodyKind, Entity, FunctionInstance, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, ExprKind};
@@ -311,6 +312,9 @@ impl<'a> Lowerer<'a> {
         let Some(default) = &param.default else {
             return ArgVal::Omitted;
         };
+        if let Some(known) = self.defaults.get(&param.at.id) {
+            return ArgVal::Value(known.clone());
+        }
         let body = Body {
             kind: BodyKind::Constant,
             result: None,
@@ -451,23 +455,31 @@ impl<'a> Lowerer<'a> {
         self.check_ints(&ints, &tys, &bound, span);
         let result = self.checker.infer.resolve(&result);
         match &decl.kind {
-            DeclKind::Function(f) => match self.function(decl, f, &targs, span) {
-                Some(instance) => self.call_function(&instance, values, span),
-                None => Elab::new(result, Val::Poison),
-            },
+            DeclKind::Function(f) => {
+                let (objects, values) = objects_apart(values);
+                match self.function(decl, f, &targs, objects, span) {
+                    Some(instance) => self.call_function(&instance, values, span),
+                    None => Elab::new(result, Val::Poison),
+                }
+            }
             _ => self.call_extern(None, proto, &targs, values, &tys, result, span),
         }
     }
 
-    /// A function with its type arguments; elaborated on first use.
+    /// A function with its type arguments and the extern objects it is given; elaborated on first use.
     pub(super) fn function(
         &mut self,
         decl: &'a ast::Decl,
         f: &'a ast::Function,
         targs: &[Ty],
+        objects: Vec<Elab<'a>>,
         span: Span,
     ) -> Option<FunctionInstance> {
-        let key = (decl.at.id, targs.to_vec());
+        let ids = objects.iter().map(|object| match object.val {
+            Val::Object(Object::Extern(id)) => Some(id),
+            _ => None,
+        });
+        let key = (decl.at.id, targs.to_vec(), ids.collect());
         if let Some(known) = self.functions.get(&key) {
             return Some(known.clone());
         }
@@ -485,14 +497,19 @@ impl<'a> Lowerer<'a> {
             );
             return None;
         }
-        let made = self.deeper(span, |s| s.new_function(f, targs));
+        let made = self.deeper(span, |s| s.new_function(f, targs, objects));
         self.checker.in_progress.remove(&decl.at.id);
         let made = made?;
         self.functions.insert(key, made.clone());
         Some(made)
     }
 
-    fn new_function(&mut self, f: &'a ast::Function, targs: &[Ty]) -> FunctionInstance {
+    fn new_function(
+        &mut self,
+        f: &'a ast::Function,
+        targs: &[Ty],
+        objects: Vec<Elab<'a>>,
+    ) -> FunctionInstance {
         let proto = &f.prototype;
         let body = Body {
             kind: BodyKind::Function,
@@ -509,7 +526,7 @@ impl<'a> Lowerer<'a> {
                 )
             });
             s.body.result = result.clone();
-            let (params, ir_params) = s.value_params(&proto.params);
+            let (params, ir_params) = s.value_params(&proto.params, Some(objects));
             s.scoped(|s| s.block(&f.body));
             if result.is_some() && !returns(&f.body) {
                 s.report(
@@ -534,16 +551,28 @@ impl<'a> Lowerer<'a> {
         })
     }
 
-    /// Declares parameters of functions and actions as variables of their own.
+    /// Declares parameters of functions and actions as variables of their own. Parameters that are extern objects stand
+    /// for `objects`, in order; they are possible where there are any, in functions, and take no storage.
     #[allow(clippy::type_complexity)]
     pub(super) fn value_params(
         &mut self,
         params: &'a [ast::Param],
+        objects: Option<Vec<Elab<'a>>>,
     ) -> (Vec<(p4ir::VarId, Ty, Direction)>, Vec<p4ir::Param>) {
+        let takes_objects = objects.is_some();
+        let mut objects = objects.into_iter().flatten();
         let mut passed = Vec::new();
         let mut listed = Vec::new();
         for param in params {
+            self.annotation_values(&param.annotations);
             let ty = self.ty(&param.ty);
+            if takes_objects && matches!(ty, Ty::Extern(..)) && !is_packet(&ty) {
+                // Without a call, only the type is known.
+                let unknown = || Elab::new(ty.clone(), Val::Poison);
+                let object = objects.next().unwrap_or_else(unknown);
+                self.declare_as(Role::Param, &param.name, Entity::Value(object));
+                continue;
+            }
             if !ty.is_data() {
                 self.error(
                     "type",
@@ -772,6 +801,18 @@ impl<'a> Lowerer<'a> {
             _ => self.builtin(object, &ty, member, args, span),
         }
     }
+}
+
+/// Extern objects among the arguments of a function, and the others.
+fn objects_apart<'a>(values: Vec<ArgVal<'a>>) -> (Vec<Elab<'a>>, Vec<ArgVal<'a>>) {
+    let (mut objects, mut others) = (Vec::new(), Vec::new());
+    for value in values {
+        match value {
+            ArgVal::Value(v) if matches!(v.ty, Ty::Extern(..)) => objects.push(v),
+            other => others.push(other),
+        }
+    }
+    (objects, others)
 }
 
 /// Whether every path through a block ends in `return` or `exit`.

@@ -199,6 +199,17 @@ impl<'a> Checker<'a> {
         names
     }
 
+    /// Whether `main` is made of several packages: a chip of pipes with a program each.
+    pub(super) fn several_pipes(&self) -> bool {
+        let main = self.globals.get("main").and_then(|all| all.first());
+        let Some(ast::DeclKind::Instance(main)) = main.map(|decl| &decl.kind) else {
+            return false;
+        };
+        let mut pipes = main.args.iter().map(|arg| &arg.value);
+        let first = pipes.next();
+        pipes.any(|pipe| Some(pipe) != first)
+    }
+
     /// Takes in the names of the top level, all errors and match kinds.
     fn collect(&mut self) {
         let program = self.program;

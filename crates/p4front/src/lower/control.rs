@@ -42,6 +42,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn control_local(&mut self, decl: &'a ast::Decl) {
+        self.annotation_values(&decl.annotations);
         match &decl.kind {
             DeclKind::Variable(v) => self.variable(v),
             DeclKind::Constant(c) => {
@@ -100,7 +101,8 @@ impl<'a> Lowerer<'a> {
         let outer = std::mem::replace(&mut self.body, body);
         let (block, (ir_params, infos)) = self.nested(|s| {
             s.scoped(|s| {
-                let (passed, listed) = s.value_params(&a.params);
+                s.keep_defaults(&a.params);
+                let (passed, listed) = s.value_params(&a.params, None);
                 s.scoped(|s| s.stmts(&a.body.stmts));
                 let infos: Rc<[_]> = a
                     .params
@@ -139,6 +141,16 @@ impl<'a> Lowerer<'a> {
             decl: a,
             params: infos,
         })
+    }
+
+    /// Default values of an action's parameters, in the scope of its declaration.
+    fn keep_defaults(&mut self, params: &'a [ast::Param]) {
+        for param in params.iter().filter(|p| p.default.is_some()) {
+            let ty = self.ty(&param.ty);
+            if let Some(value) = self.default_of(param, &ty) {
+                self.defaults.insert(param.at.id, value);
+            }
+        }
     }
 
     /// Parameters that the control plane fills come last.

@@ -449,7 +449,8 @@ impl<'a> Lowerer<'a> {
                 s.bind_type_params(&c.type_params, &args);
                 let names: Vec<_> = c.fields.iter().map(|f| f.name.clone()).collect();
                 s.distinct(&names);
-                for i in 0..c.fields.len() {
+                for (i, field) in c.fields.iter().enumerate() {
+                    s.annotation_values(&field.annotations);
                     s.field_annotations(c, i);
                 }
                 let mut room = TypeSize::default();

@@ -38,6 +38,7 @@ impl<'a> Lowerer<'a> {
             return (out, property.is_const);
         }
         for entry in t.entries() {
+            self.annotation_values(&entry.annotations);
             let priority = entry
                 .priority
                 .as_ref()

@@ -116,7 +116,7 @@ impl<'a> Lowerer<'a> {
         match ty {
             Ty::Extern(id, ..) => self.make_extern(*id, ty, args, name, annotations, span),
             Ty::Block(id, ..) => self.make_block(*id, ty, args, name, span),
-            Ty::Package(id, ..) => self.make_package(*id, ty, args, span),
+            Ty::Package(id, ..) => self.make_package(*id, ty, args, &name, span),
             Ty::Poison => Elab::poison(),
             other => {
                 self.error("type", span, format!("`{other}` cannot be instantiated"));

@@ -142,7 +142,11 @@ impl<'a> Lowerer<'a> {
                     let var = s.new_var("result", &result, p4ir::VarKind::Result, name.span);
                     s.body.result = Some((var, result));
                 }
-                let (passed, listed) = s.value_params(params);
+                for param in params {
+                    let ty = s.ty(&param.ty);
+                    s.default_of(param, &ty);
+                }
+                let (passed, listed) = s.value_params(params, None);
                 let meant = meant(method, params).unwrap_or_default();
                 let pairs = params.iter().zip(&passed).zip(meant);
                 for ((given, (_, ty, _)), at) in pairs {

@@ -44,7 +44,7 @@ mod value;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use p4ir::{Architecture, Place, StmtKind, VarId, VarKind};
+use p4ir::{Architecture, ExternId, Place, StmtKind, VarId, VarKind};
 
 use crate::ast::{self, NodeId};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -77,6 +77,10 @@ struct Body {
     loops: u32,
 }
 
+/// A function's declaration, its type arguments, and the extern objects it is given; `None` is an object of which only the
+/// type is known.
+type FunctionKey = (NodeId, Vec<Ty>, Vec<Option<ExternId>>);
+
 /// A function instantiated with type arguments.
 #[derive(Clone)]
 struct FunctionInstance {
@@ -92,8 +96,11 @@ pub(crate) struct Lowerer<'a> {
     facts: Facts<'a>,
     /// Parsers and controls that were elaborated.
     elaborated: HashSet<NodeId>,
-    functions: HashMap<(NodeId, Vec<Ty>), FunctionInstance>,
+    /// Functions by their type arguments and the objects they are given.
+    functions: HashMap<FunctionKey, FunctionInstance>,
     blocks: Vec<BlockInstance<'a>>,
+    /// Default values of the parameters of actions, by parameter.
+    defaults: HashMap<NodeId, Elab<'a>>,
     body: Body,
     /// Prefix of control-plane names inside the instance being elaborated, without a final dot.
     prefix: String,
@@ -152,6 +159,7 @@ impl<'a> Lowerer<'a> {
             elaborated: HashSet::new(),
             functions: HashMap::new(),
             blocks: Vec::new(),
+            defaults: HashMap::new(),
             body: Body {
                 kind: BodyKind::Constant,
                 result: None,

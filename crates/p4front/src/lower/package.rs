@@ -38,6 +38,7 @@ impl<'a> Lowerer<'a> {
         id: NodeId,
         ty: &Ty,
         args: &'a [ast::Arg],
+        own_name: &str,
         span: Span,
     ) -> Elab<'a> {
         let Ty::Package(_, name, targs) = ty else {
@@ -76,6 +77,10 @@ impl<'a> Lowerer<'a> {
         let mut shared = HashMap::new();
         let share = matches!(&**name, "V1Switch" | "Pipeline");
         let tna = self.tna();
+        let pipe = match tna && self.checker.several_pipes() {
+            true => format!("{own_name}."),
+            false => String::new(),
+        };
         let mut out = Vec::new();
         for (((param, ty), value), arg) in callable.params.iter().zip(&tys).zip(&values).zip(bound)
         {
@@ -88,7 +93,7 @@ impl<'a> Lowerer<'a> {
                     if !share || (tna && &*param.name.name == "egress_parser") {
                         shared.clear();
                     }
-                    match self.start_block(*index, ty, &mut shared, span) {
+                    match self.start_block(*index, ty, &pipe, &mut shared, span) {
                         Some(Callee::Parser(id)) => ArgValue::Parser(id),
                         Some(Callee::Control(id)) => ArgValue::Control(id),
                         _ => return Elab::poison(),
@@ -136,11 +141,12 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Elaborates a block the architecture applies. Parameters that the architecture declares with the
-    /// same type variable share storage through `shared`.
+    /// same type variable share storage through `shared`. `pipe` stands before the names of what is inside.
     fn start_block(
         &mut self,
         index: usize,
         declared: &Ty,
+        pipe: &str,
         shared: &mut HashMap<Ty, VarId>,
         span: Span,
     ) -> Option<Callee> {
@@ -149,8 +155,8 @@ impl<'a> Lowerer<'a> {
         }
         let decl = self.blocks[index].decl;
         // The architecture applies a block under the name of its declaration.
-        let own = decl.name().map_or(String::new(), |n| n.to_string());
-        self.blocks[index].name = own;
+        let own = decl.name().map_or("", |n| &n.name);
+        self.blocks[index].name = format!("{pipe}{own}");
         let keys = match declared {
             Ty::Block(id, _, targs) => match self.checker.decls.get(id).copied() {
                 Some(ty) => self.block_types(ty, targs, Self::apply_params(ty)),

@@ -25,6 +25,7 @@ impl<'a> Lowerer<'a> {
             self.emitter.ir.parsers.len(),
         );
         for local in &p.locals {
+            self.annotation_values(&local.annotations);
             match &local.kind {
                 DeclKind::Variable(v) => self.variable(v),
                 DeclKind::Constant(c) => {
@@ -145,6 +146,7 @@ impl<'a> Lowerer<'a> {
     fn state(&mut self, state: &'a ast::State, id: StateId, states: &States) {
         let (body, transition) = self.nested(|s| {
             s.scoped(|s| {
+                s.annotation_values(&state.annotations);
                 s.stmts(&state.body);
                 match &state.transition {
                     None => {

@@ -16,6 +16,7 @@ use crate::ast::{self, Direction, ExprKind, PropertyValue};
 use crate::diag::{Diagnostic, counted};
 use crate::pp::declared_by;
 use crate::source::Span;
+use crate::tofino::TABLE_PROPERTIES;
 use crate::types::Ty;
 
 /// The actions of a table while it is built.
@@ -83,6 +84,7 @@ impl<'a> Lowerer<'a> {
         let mut named = Vec::new();
         for element in t.key() {
             let span = element.at.span;
+            self.annotation_values(&element.annotations);
             if !self.checker.match_kinds.contains(&element.match_kind.name) {
                 let wrong = &element.match_kind;
                 let text = format!("`{wrong}` is not a match kind");
@@ -244,6 +246,7 @@ impl<'a> Lowerer<'a> {
         let mut seen = HashSet::new();
         for action in t.actions() {
             self.spend(1);
+            self.annotation_values(&action.annotations);
             let Some(info) = self.action_named(&action.path) else {
                 continue;
             };
@@ -616,9 +619,7 @@ impl<'a> Lowerer<'a> {
             }
         }
         for (slot, param) in slots.iter_mut().zip(&data) {
-            if let (None, Some(default)) = (&slot, &param.decl.default) {
-                let value = self.const_expr(default, Some(&param.ty));
-                let value = self.coerce(value, &param.ty, default.at.span);
+            if let (None, Some(value)) = (&slot, self.defaults.get(&param.decl.at.id).cloned()) {
                 *slot = self.constant_of(&value);
             }
         }
@@ -703,9 +704,11 @@ impl<'a> Lowerer<'a> {
         if self.int_property(t, "priority_delta") == Some(0) {
             self.error("table", t.name.span, "`priority_delta` must be positive");
         }
+        let tofino = self.tna();
         for property in &t.properties {
             let name = &property.name;
-            if !PROPERTIES.contains(&&*name.name) {
+            let unplayed = tofino && TABLE_PROPERTIES.contains(&&*name.name);
+            if !unplayed && !PROPERTIES.contains(&&*name.name) {
                 let text = format!("property `{name}` is not known and has no effect");
                 let d = Diagnostic::warning("table", name.span, text);
                 self.report(d.with_nearest(&name.name, PROPERTIES));

@@ -30,9 +30,9 @@ impl<'a> Lowerer<'a> {
             }
             DeclKind::Function(f) => {
                 // A generic function must make sense for every type, whatever it was used with.
-                let used = self.functions.keys().any(|(id, _)| *id == decl.at.id);
+                let used = self.functions.keys().any(|(id, ..)| *id == decl.at.id);
                 if !used || !targs.is_empty() {
-                    self.function(decl, f, &targs, decl.at.span);
+                    self.function(decl, f, &targs, Vec::new(), decl.at.span);
                 }
             }
             DeclKind::ExternFunction(p) => {
@@ -97,14 +97,6 @@ impl<'a> Lowerer<'a> {
 
     /// Values of structured annotations at the top level are known at compile time.
     fn bound_annotations(&mut self, decl: &'a ast::Decl, targs: &[Ty]) {
-        let mut values: Vec<&'a ast::Expr> = Vec::new();
-        for annotation in &decl.annotations {
-            match &annotation.body {
-                AnnotationBody::Expressions(all) => values.extend(all),
-                AnnotationBody::KeyValues(all) => values.extend(all.iter().map(|n| &n.value)),
-                _ => {}
-            }
-        }
         let body = Body {
             kind: BodyKind::Constant,
             result: None,
@@ -112,10 +104,32 @@ impl<'a> Lowerer<'a> {
         };
         self.detached(body, |s| {
             s.bind_type_params(Self::type_params(decl), targs);
-            for value in values {
-                s.const_expr(value, None);
+            s.annotation_values(&decl.annotations);
+            if let DeclKind::ExternObject(object) = &decl.kind {
+                for method in &object.methods {
+                    s.annotation_values(&method.annotations);
+                }
             }
         });
+    }
+
+    /// Looks for errors in the values of structured annotations, which are known at compile time.
+    pub(super) fn annotation_values(&mut self, annotations: &'a [ast::Annotation]) {
+        for annotation in annotations {
+            match &annotation.body {
+                AnnotationBody::Expressions(all) => {
+                    for value in all {
+                        self.const_expr(value, None);
+                    }
+                }
+                AnnotationBody::KeyValues(all) => {
+                    for named in all {
+                        self.const_expr(&named.value, None);
+                    }
+                }
+                AnnotationBody::Empty | AnnotationBody::Unstructured(_) => {}
+            }
+        }
     }
 
     /// Constructors and methods of an extern object.
@@ -171,17 +185,23 @@ impl<'a> Lowerer<'a> {
             let text = format!("a method of an extern cannot take a `{ty}`");
             self.error("type", param.at.span, text);
         }
-        if let Some(default) = &param.default {
-            let body = Body {
-                kind: BodyKind::Constant,
-                result: None,
-                loops: 0,
-            };
-            self.detached(body, |s| {
-                let value = s.const_expr(default, Some(ty));
-                s.coerce(value, ty, default.at.span)
-            });
+        let body = Body {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        };
+        self.detached(body, |s| s.default_of(param, ty));
+    }
+
+    /// The default value of a parameter, known when the program is compiled and of the parameter's type.
+    pub(super) fn default_of(&mut self, param: &'a ast::Param, ty: &Ty) -> Option<Elab<'a>> {
+        let default = param.default.as_ref()?;
+        let value = self.const_expr(default, Some(ty));
+        // A parser or control is held against the type where it is given, with all type arguments known.
+        if !ty.is_data() || matches!(ty, Ty::Param(..)) {
+            return Some(value);
         }
+        Some(self.coerce(value, ty, default.at.span))
     }
 
     /// Types of a method's parameters, its own type parameters standing for themselves.
@@ -216,6 +236,21 @@ impl<'a> Lowerer<'a> {
     fn check_params(&mut self, decl: &'a ast::Decl, targs: &[Ty], params: &'a [ast::Param]) {
         let tys = self.block_types(decl, targs, params);
         self.check_typed_params(decl, params, &tys);
+        // Those of an action are looked at where the action is.
+        if !matches!(decl.kind, DeclKind::Action(_)) {
+            let body = Body {
+                kind: BodyKind::Constant,
+                result: None,
+                loops: 0,
+            };
+            self.detached(body, |s| {
+                s.bind_type_params(Self::type_params(decl), targs);
+                for (param, ty) in params.iter().zip(&tys) {
+                    s.annotation_values(&param.annotations);
+                    s.default_of(param, ty);
+                }
+            });
+        }
         let applied = matches!(decl.kind, DeclKind::Parser(_) | DeclKind::Control(_));
         for (param, ty) in params.iter().zip(&tys) {
             let constructor = std::ptr::eq(params, Self::apply_params(decl));

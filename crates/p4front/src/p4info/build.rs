@@ -98,8 +98,11 @@ pub(crate) fn build<'a>(
     b.collect(
         &tables, &actions, &externs, &sets, &digests, &headers, diags,
     );
+    // Actions that share a name are one object: it is a table's if one of them is.
+    let names = in_tables.iter().map(|id| ir.actions[*id].name.as_str());
+    let names: BTreeSet<&str> = names.collect();
     for action in &actions {
-        b.action(action, in_tables.contains(&action.id));
+        b.action(action, names.contains(ir.actions[action.id].name.as_str()));
     }
     tables.iter().for_each(|t| b.table(t));
     externs.iter().for_each(|e| b.extern_object(e, &tables));
@@ -125,11 +128,12 @@ pub(crate) fn build<'a>(
     b.info
 }
 
-/// The name of the pipe that `main` of a program for Tofino is made of.
+/// The name of the pipe that `main` of a program for Tofino is made of; none where it is made of several, whose names
+/// stand in those of their objects.
 fn pipe_of<'a>(ir: &Program, program: &'a ast::Program) -> Option<&'a str> {
     match ir.pipeline()? {
-        Pipeline::Tofino(_) => {}
-        Pipeline::V1Model(_) => return None,
+        Pipeline::Tofino(_) if ir.pipes() == 1 => {}
+        Pipeline::Tofino(_) | Pipeline::V1Model(_) => return None,
     }
     program.decls.iter().find_map(|decl| match &decl.kind {
         DeclKind::Instance(main) if &*main.name.name == "main" => {
@@ -142,29 +146,67 @@ fn pipe_of<'a>(ir: &Program, program: &'a ast::Program) -> Option<&'a str> {
     })
 }
 
-/// Two declarations of one control-plane name cannot be told apart. (Two instances of one declaration
-/// can share it, as they do for p4c.)
+/// Two declarations of one control-plane name cannot be told apart. (Two instances of one declaration can share it, and
+/// so can actions that are the same: they are one object to the control plane, as for p4c.)
 fn duplicate_names(
     ir: &Program,
     tables: &[&TableFact<'_>],
     actions: &[&ActionFact<'_>],
     diags: &mut Diagnostics,
 ) {
-    let tables = tables
-        .iter()
-        .map(|t| ("table", &ir.tables[t.id].name, t.decl));
-    let actions = actions
-        .iter()
-        .map(|a| ("action", &ir.actions[a.id].name, a.decl));
-    let mut seen: BTreeMap<(&str, &str), &ast::Decl> = BTreeMap::new();
-    for (kind, name, decl) in tables.chain(actions) {
-        let fresh = !seen.contains_key(&(kind, name.as_str()));
-        let first = *seen.entry((kind, name)).or_insert(decl);
-        if first.at.id != decl.at.id || (kind == "table" && !fresh) {
-            let text = format!("two {kind}s have the control-plane name `{name}`");
+    let mut seen: BTreeMap<&str, &ast::Decl> = BTreeMap::new();
+    for table in tables {
+        let name = ir.tables[table.id].name.as_str();
+        if let Some(first) = seen.insert(name, table.decl) {
+            let found = one_name("table", name, table.decl, first);
+            diags.push(found.with_help("give one of them another `@name`"));
+        }
+    }
+    let mut seen: BTreeMap<&str, &ActionFact<'_>> = BTreeMap::new();
+    for action in actions {
+        let name = ir.actions[action.id].name.as_str();
+        let first = *seen.entry(name).or_insert(action);
+        if !same_action(first, action) {
+            let found = one_name("action", name, action.decl, first.decl);
+            diags.push(found.with_help(
+                "give one of them another `@name`, or both the same parameters and the same body",
+            ));
+        }
+    }
+    for table in tables {
+        listed_twice(ir, table, diags);
+    }
+}
+
+/// That two objects have one name.
+fn one_name(kind: &str, name: &str, decl: &ast::Decl, first: &ast::Decl) -> Diagnostic {
+    let text = format!("two {kind}s have the control-plane name `{name}`");
+    Diagnostic::error("annotation", decl.at.span, text).with_related(first.at.span, "the other one")
+}
+
+/// Whether two actions have the same parameters and the same body.
+fn same_action(a: &ActionFact<'_>, b: &ActionFact<'_>) -> bool {
+    let (DeclKind::Action(x), DeclKind::Action(y)) = (&a.decl.kind, &b.decl.kind) else {
+        return false;
+    };
+    let types = |fact: &ActionFact<'_>| -> Vec<Ty> {
+        fact.params.iter().map(|(_, ty)| ty.clone()).collect()
+    };
+    a.decl.at.id == b.decl.at.id
+        || (x.params == y.params && x.body == y.body && types(a) == types(b))
+}
+
+/// A table that lists two actions of one name: an entry could not say which it means.
+fn listed_twice(ir: &Program, table: &TableFact<'_>, diags: &mut Diagnostics) {
+    let mut seen = BTreeSet::new();
+    for (i, action) in ir.tables[table.id].actions.iter().enumerate() {
+        let name = ir.actions[action.action].name.as_str();
+        if !seen.insert(name) {
+            let at = table.table.actions().get(i).map(|a| a.at.span);
+            let text = format!("the table lists two actions of the control-plane name `{name}`");
             diags.push(
-                Diagnostic::error("annotation", decl.at.span, text)
-                    .with_related(first.at.span, "the other one"),
+                Diagnostic::error("annotation", at.unwrap_or(table.decl.at.span), text)
+                    .with_help("give one of them another `@name`"),
             );
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn program(decls: &str, ingress_locals: &str, ingress_body: &str) -> 
     )
 }
 
-fn build(text: &str) -> Result<Compiled, String> {
+pub(crate) fn build(text: &str) -> Result<Compiled, String> {
     let mut map = SourceMap::new();
     let main = map.add("t.p4", text).expect("small");
     compile(&mut map, main, &Options::default()).map_err(|d| d.render(&map))
@@ -203,6 +203,21 @@ fn methods_of_extern_parameters() {
     for call in ["ext0.depth", "ext0.drop", "ext0.last<bit<16>>", "ext1.drop"] {
         assert!(ir.contains(call), "{call}: {ir}");
     }
+    let decls = "bit<8> half(Queue<bit<8>> of, in bit<3> q) { of.drop(); return of.depth(q) >> 1; }
+        bit<8> unused(Queue<bit<8>> of) { return of.depth(8w1); }";
+    let wanted = "bit<8> half";
+    let calls = program(
+        "Queue<bit<8>>() own;",
+        "h.a.v = half(q, 2) + half(own, 3) + half(q, 4);",
+    );
+    let whole = calls.replace("header b", &format!("{decls} header b"));
+    let said = build(&whole).unwrap_err();
+    assert!(
+        said.contains("`bit<3>`") && !said.contains(wanted),
+        "{said}"
+    );
+    let ir = good(&whole.replace("depth(8w1)", "depth(1)"));
+    assert_eq!(ir.ir.functions.len(), 2, "one for each object: {}", *ir.ir);
     let refused = build(&program("", "q.drip(); q.depth(8w1);")).unwrap_err();
     assert!(
         refused.contains("no method `drip`") && refused.contains("`bit<3>`"),

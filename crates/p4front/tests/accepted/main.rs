@@ -6,5 +6,7 @@ mod newtype;
 mod p4c_samples;
 mod p4c_shares;
 mod preprocess;
+mod shared_names;
 mod tna;
 mod trees;
+mod unused;

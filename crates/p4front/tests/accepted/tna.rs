@@ -226,3 +226,75 @@ fn a_type_that_only_methods_use_may_stay_open() {
         "{shown}"
     );
 }
+
+#[test]
+fn one_control_in_several_pipes_has_several_names() {
+    let one = program(
+        "tna.p4",
+        "action set(bit<16> c) { hdr.data.c = c; } action own() { }
+         Register<bit<32>, bit<8>>(4) cells;
+         table t1 { key = { hdr.data.a: exact; } actions = { set; @name(\"mine\") own; } }",
+        "t1.apply(); m.x = cells.read(1);",
+    );
+    let two = one.replace(
+        "Switch(pipe) main",
+        "Pipeline(IP(), I(), ID(), EP(), E(), ED()) pipe1; Switch(pipe, pipe1) main",
+    );
+    let compiled = good(&two);
+    let tables: Vec<&str> = compiled
+        .ir
+        .tables
+        .values()
+        .map(|t| t.name.as_str())
+        .collect();
+    assert_eq!(tables, ["pipe.I.t1", "pipe1.I.t1"]);
+    let info = &compiled.p4info;
+    let preambles = info.tables.iter().filter_map(|t| t.preamble.as_ref());
+    let preambles = preambles.chain(info.actions.iter().filter_map(|a| a.preamble.as_ref()));
+    let preambles = preambles.chain(info.registers.iter().filter_map(|r| r.preamble.as_ref()));
+    let mut seen = std::collections::BTreeMap::new();
+    for preamble in preambles {
+        assert_eq!(
+            seen.insert(preamble.id, &*preamble.name),
+            None,
+            "{}",
+            preamble.name
+        );
+    }
+    for name in [
+        "pipe.I.set",
+        "pipe1.I.set",
+        "pipe.I.cells",
+        "pipe1.I.cells",
+        "pipe1.I.t1",
+    ] {
+        assert!(
+            seen.values().any(|known| *known == name),
+            "{name}: {seen:?}"
+        );
+    }
+    // What all pipes share is one program, and has the names that one pipe has.
+    let shared = good(&one.replace("Switch(pipe) main", "Switch(pipe, pipe) main"));
+    assert_eq!(shared.p4info, good(&one).p4info);
+    assert_eq!((shared.ir.pipes(), compiled.ir.pipes()), (1, 2));
+}
+
+#[test]
+fn what_places_a_program_on_the_chip_is_known() {
+    let locals = "@pa_atomic(\"ingress\", \"hdr.data.c\") @stage(3) @pragma ways 4
+        table t { key = { hdr.data.a: exact; } actions = { NoAction; } size = 16; idle_timeout = true;
+          requires_versioning = false; atcam = Atcam(2); alpm = Alpm(1); }";
+    let said = |include: &str, locals: &str| -> Vec<String> {
+        let text = program(include, locals, "t.apply();");
+        good(&text)
+            .warnings
+            .into_iter()
+            .map(|d| d.message)
+            .collect()
+    };
+    assert_eq!(said("tna.p4", locals), [] as [&str; 0]);
+    assert_eq!(said("t2na.p4", locals), [] as [&str; 0]);
+    let misspelt = locals.replace("idle_timeout", "idle_timout");
+    let wrong = "property `idle_timout` is not known and has no effect";
+    assert_eq!(said("tna.p4", &misspelt), [wrong]);
+}

@@ -18,6 +18,7 @@ use crate::lex::{Keyword, Punct, Token, TokenKind, number, unescape};
 use crate::names::closest;
 use crate::parse::{parse_expression_list, parse_key_values};
 use crate::source::Span;
+use crate::tofino::ANNOTATIONS;
 
 /// What the body of an annotation must look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +152,9 @@ pub fn check(a: &Annotation, diags: &mut Diagnostics) {
 /// An annotation that nobody here knows may be meant for another tool; one that is nearly a known one hardly is.
 fn warn_misspelt(a: &Annotation, diags: &mut Diagnostics) {
     let name = &*a.name.name;
+    if ANNOTATIONS.contains(&name) {
+        return;
+    }
     if let Some(close) = closest(name, KNOWN.iter().map(|(known, _)| *known)) {
         let text = format!("annotation `@{name}` is not known and has no effect");
         diags.push(
