@@ -221,12 +221,14 @@ pub fn run(arguments: Vec<OsString>, program: Option<Program>) -> u8 {
 /// Runs what is no child of another command.
 fn command(arguments: Vec<OsString>) -> u8 {
     let name = arguments.first().map(OsString::as_os_str).and_then(tool);
-    if let Some(name @ ("p4c" | "p4c-bm2-ss")) = name {
-        let driver = name == "p4c";
-        return match p4::as_p4c(driver, arguments) {
-            Ok(done) => status_of(done.and_then(|()| terminal::lost()), false),
-            Err(told) => tell(&told),
-        };
+    let compiler = match name {
+        Some("p4c") => Some(p4::p4c::Tool::Driver),
+        Some("p4c-bm2-ss") => Some(p4::p4c::Tool::Compiler),
+        _ => None,
+    };
+    if let Some(tool) = compiler {
+        let done = p4::p4c::run(tool, arguments);
+        return status_of(done.and_then(|()| terminal::lost()), false);
     }
     let (cli, given) = match parse(as_called(arguments.into_iter())) {
         Ok(parsed) => parsed,

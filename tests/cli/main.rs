@@ -15,6 +15,7 @@ mod labs;
 mod lsp;
 mod output;
 mod p4_tools;
+mod p4c;
 mod shards;
 mod sonic;
 mod submit;

@@ -15,7 +15,7 @@ pub mod text;
 
 pub use bytestring::{Bits, BytestringError};
 pub use names::{NameError, P4InfoIndex};
-pub use text::{TextError, from_text, to_text, write_escaped};
+pub use text::{TextError, from_text, to_dynamic, to_text, write_escaped};
 
 /// Rust types of every message, generated from `proto/`.
 #[allow(

@@ -37,12 +37,8 @@ pub enum TextError {
 /// # Errors
 /// [`TextError::UnknownMessage`] for a message that is not of this crate.
 pub fn to_text<M: Message + Name>(message: &M) -> Result<String, TextError> {
-    let descriptor = descriptor_of::<M>()?;
-    let dynamic = DynamicMessage::decode(descriptor.clone(), message.encode_to_vec().as_slice())
-        .map_err(|source| TextError::Transcode {
-            message: M::full_name(),
-            source,
-        })?;
+    let dynamic = to_dynamic(message)?;
+    let descriptor = dynamic.descriptor();
     let mut text = format!(
         "# proto-file: {}\n# proto-message: {}\n\n",
         descriptor.parent_file().name(),
@@ -50,6 +46,19 @@ pub fn to_text<M: Message + Name>(message: &M) -> Result<String, TextError> {
     );
     write_fields(&mut text, &dynamic, 0);
     Ok(text)
+}
+
+/// A message with its names: serialised, it is JSON as protobuf defines it (names in camel case, 64-bit numbers as strings,
+/// bytes in base64).
+///
+/// # Errors
+/// [`TextError::UnknownMessage`] for a message that is not of this crate.
+pub fn to_dynamic<M: Message + Name>(message: &M) -> Result<DynamicMessage, TextError> {
+    let decoded = DynamicMessage::decode(descriptor_of::<M>()?, message.encode_to_vec().as_slice());
+    decoded.map_err(|source| TextError::Transcode {
+        message: M::full_name(),
+        source,
+    })
 }
 
 /// Reads a message from text format; comments are ignored, also in the header.

@@ -10,7 +10,7 @@ use p4exec::compile::Listing;
 use p4exec::info::ProgramInfo;
 use p4exec::v1model::leaf_width;
 use p4front::diag::Diagnostics;
-use p4front::lex::{Token, TokenKind};
+use p4front::lex::Token;
 use p4front::source::SourceMap;
 use p4front::{Compiled, pp};
 use p4ir::LeafKind;
@@ -259,32 +259,8 @@ impl Explain {
 
     /// The tokens as text again: line by line as they stood, without comments.
     fn preprocessed(&self, map: &SourceMap, tokens: &[Token]) -> String {
-        let mut text = String::new();
-        let mut file = None;
-        let mut end = 0;
-        for token in tokens.iter().filter(|t| t.kind != TokenKind::End) {
-            if !self.builtins && is_builtin(map, token.span.file) {
-                continue;
-            }
-            if file != Some(token.span.file) {
-                file = Some(token.span.file);
-                let name = map.file(token.span.file).map_or("", |f| &*f.name);
-                let _ = write!(text, "\n// {name}");
-            }
-            if token.bol {
-                let column = map.location(token.span).column.saturating_sub(1);
-                let _ = write!(text, "\n{:1$}", "", column as usize);
-            }
-            if !token.bol && token.span.start != end {
-                text.push(' ');
-            }
-            end = token.span.end;
-            let _ = write!(text, "{}", token.text);
-        }
-        let lines = text.lines().map(str::trim_end);
-        lines
-            .skip(1)
-            .fold(String::new(), |all, line| all + line + "\n")
+        let shown = |token: &&Token| self.builtins || !is_builtin(map, token.span.file);
+        pp::text(map, tokens.iter().filter(shown), pp::Places::Comments)
     }
 }
 

@@ -6,13 +6,13 @@ mod compile;
 mod explain;
 mod fmt;
 mod lsp;
+pub(super) mod p4c;
 mod run;
 mod sarif;
 mod stf;
 mod subject;
 mod workload;
 
-pub(super) use self::compile::as_p4c;
 pub(super) use self::subject::of_build;
 
 use clap::{Args, Subcommand, ValueEnum};

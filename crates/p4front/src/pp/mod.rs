@@ -26,8 +26,10 @@ mod expand;
 mod include;
 mod macros;
 mod string;
+mod text;
 mod whole;
 
+pub use text::{Places, text};
 pub use whole::one_text;
 
 pub(crate) use builtin::declared_by;
@@ -56,6 +58,20 @@ pub struct Preprocessed {
     pub complete: bool,
     /// The `#include`s that were carried out, but for those of what is built in.
     followed: Vec<Followed>,
+}
+
+impl Preprocessed {
+    /// The files that were included, each once, in the order in which they were met first; not those that are built in.
+    #[must_use]
+    pub fn included(&self) -> Vec<FileId> {
+        let mut files: Vec<FileId> = Vec::new();
+        for file in self.followed.iter().filter_map(|followed| followed.text) {
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        files
+    }
 }
 
 /// Preprocesses the program whose main file is `main`.
