@@ -32,6 +32,7 @@ mod net;
 mod own;
 mod p4;
 mod plan;
+mod prompt;
 mod push;
 mod reproduce;
 mod seeds;

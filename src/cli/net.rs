@@ -1,6 +1,8 @@
 //! `switchwright net`: any program on any topology, with hosts, in network namespaces, and a prompt.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
+use std::ops::ControlFlow;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,6 +12,7 @@ use topology::import::{self, ImportOptions};
 
 use super::fault::{Context, Fault, Status, chain};
 use super::own;
+use super::prompt::{Interrupts, Prompt};
 use super::terminal::{self, Terminal};
 use super::words::counted;
 
@@ -40,8 +43,11 @@ pingall                one ping from every host to every other
 link A B up|down       let a link fail, or come back
 net                    hosts and switches, and where these listen
 reload                 give switches the program as it is now (saved changes are seen by themselves)
-exit
+exit                   as Ctrl-D; Ctrl-C ends the command that runs, not the network
 ";
+
+/// Words that lines begin with, besides hosts.
+const COMMANDS: [&str; 7] = ["exit", "help", "link", "net", "pingall", "quit", "reload"];
 
 /// What a line came to.
 enum Outcome {
@@ -110,11 +116,17 @@ fn refuse(error: NetLabError) -> Fault {
     }
 }
 
+/// As [`refuse`], with the line that failed.
+fn refuse_at(place: &str, error: NetLabError) -> Fault {
+    let why = chain(&error);
+    Fault::with(refuse(error).status(), format!("{place}: {why}"))
+}
+
 /// Commands of a file, up to the first that fails.
 fn by_file(net: &mut Net, lines: &str, terminal: &Terminal) -> Result<(), Fault> {
     for (number, line) in lines.lines().enumerate() {
         let place = format!("line {}: `{line}`", number + 1);
-        match obey(net, line, terminal).map_err(|e| Fault::with(refuse(e).status(), &place))? {
+        match obey(net, line, None, terminal).map_err(|e| refuse_at(&place, e))? {
             Outcome::Done => {}
             Outcome::Exit => break,
             Outcome::Failed(why) => {
@@ -127,33 +139,74 @@ fn by_file(net: &mut Net, lines: &str, terminal: &Terminal) -> Result<(), Fault>
 
 /// A prompt, until standard input ends.
 fn by_hand(net: &mut Net, terminal: &Terminal) -> Result<(), Fault> {
-    let prompt = io::stdin().is_terminal();
-    loop {
-        if prompt {
-            terminal::emit("net> ");
-            let _ = io::stdout().flush();
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        for line in io::stdin().lock().lines() {
+            let line = line.input("standard input")?;
+            if step(net, &line, None, terminal) {
+                break;
+            }
         }
-        let mut line = String::new();
-        if io::stdin()
-            .lock()
-            .read_line(&mut line)
-            .input("standard input")?
-            == 0
-        {
-            return Ok(());
+        return Ok(());
+    }
+    let interrupts = Interrupts::take()?;
+    let names = Names::of(net);
+    let mut prompt = Prompt::open("net> ", move |words| names.for_last(words))?;
+    while let Some(line) = prompt.line()? {
+        interrupts.forget();
+        if step(net, &line, Some(&interrupts), terminal) {
+            break;
         }
-        match obey(net, &line, terminal) {
-            Ok(Outcome::Done) => {}
-            Ok(Outcome::Exit) => return Ok(()),
-            Ok(Outcome::Failed(why)) => terminal.finding(why),
-            // The prompt goes on: what was wrong can be typed again.
-            Err(error) => terminal.finding(chain(&error)),
+    }
+    Ok(())
+}
+
+/// Does what a line says, and says what came of it; whether it was the last.
+fn step(net: &mut Net, line: &str, interrupts: Option<&Interrupts>, terminal: &Terminal) -> bool {
+    match obey(net, line, interrupts, terminal) {
+        Ok(Outcome::Done) => {}
+        Ok(Outcome::Exit) => return true,
+        Ok(Outcome::Failed(why)) => terminal.finding(why),
+        // The prompt goes on: what was wrong can be typed again.
+        Err(error) => terminal.finding(chain(&error)),
+    }
+    false
+}
+
+/// What lines are made of.
+struct Names {
+    hosts: Vec<String>,
+    nodes: Vec<String>,
+}
+
+impl Names {
+    fn of(net: &Net) -> Self {
+        let topology = net.topology();
+        let hosts: Vec<String> = topology.hosts().iter().map(|h| h.name.clone()).collect();
+        let switches = topology.switches().iter().map(|s| s.name.clone());
+        let nodes = hosts.iter().cloned().chain(switches).collect();
+        Self { hosts, nodes }
+    }
+
+    /// What can stand in the place of the last word.
+    fn for_last(&self, words: &[&str]) -> Vec<String> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        match words {
+            [] | [_] => [owned(&COMMANDS), self.hosts.clone()].concat(),
+            ["link", _] | ["link", _, _] => self.nodes.clone(),
+            ["link", _, _, _] => owned(&["up", "down"]),
+            [first, ..] if COMMANDS.contains(first) => Vec::new(),
+            _ => self.hosts.clone(),
         }
     }
 }
 
 /// Does what a line says.
-fn obey(net: &mut Net, line: &str, terminal: &Terminal) -> Result<Outcome, NetLabError> {
+fn obey(
+    net: &mut Net,
+    line: &str,
+    interrupts: Option<&Interrupts>,
+    terminal: &Terminal,
+) -> Result<Outcome, NetLabError> {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let line = line.trim();
     if words.is_empty() || line.starts_with('#') {
@@ -174,7 +227,7 @@ fn obey(net: &mut Net, line: &str, terminal: &Terminal) -> Result<Outcome, NetLa
             }
         }
         ["net"] => terminal::emit(&nodes(net)),
-        ["pingall"] => return ping_all(net),
+        ["pingall"] => return ping_all(net, interrupts),
         ["link", a, b, state @ ("up" | "down")] => {
             let link = net.topology().link_named(&format!("{a}-{b}"))?;
             net.set_link(link, state == "up")?;
@@ -187,7 +240,9 @@ fn obey(net: &mut Net, line: &str, terminal: &Terminal) -> Result<Outcome, NetLa
         [host, ..] => match net.topology().host_named(host) {
             Ok(id) => {
                 let status = net.run_on(id, &words[1..])?;
-                if !status.success() {
+                // Who typed Ctrl-C knows why the command ended.
+                let interrupted = interrupts.is_some_and(Interrupts::seen);
+                if !status.success() && !(interrupted && ended_by_hand(status)) {
                     return Ok(Outcome::Failed(status.to_string()));
                 }
             }
@@ -242,7 +297,12 @@ fn mac(bytes: [u8; 6]) -> String {
     bytes.map(|b| format!("{b:02x}")).join(":")
 }
 
-fn ping_all(net: &Net) -> Result<Outcome, NetLabError> {
+/// Whether a command was ended by Ctrl-C or Ctrl-\, by the signal itself or by the status that shells give.
+fn ended_by_hand(status: std::process::ExitStatus) -> bool {
+    matches!(status.signal(), Some(2 | 3)) || matches!(status.code(), Some(130 | 131))
+}
+
+fn ping_all(net: &Net, interrupts: Option<&Interrupts>) -> Result<Outcome, NetLabError> {
     let mut last = String::new();
     let reached = net.ping_all(&mut |from, to, answered| {
         if from != last {
@@ -251,6 +311,10 @@ fn ping_all(net: &Net) -> Result<Outcome, NetLabError> {
             from.clone_into(&mut last);
         }
         terminal::emit(&format!(" {}", if answered { to } else { "X" }));
+        match interrupts.is_some_and(Interrupts::seen) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     })?;
     terminal::emit(&format!("\n{} of {} lost\n", reached.lost, reached.tried));
     Ok(match reached.lost {

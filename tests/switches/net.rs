@@ -1,8 +1,11 @@
 //! A student's own network: hosts that reach each other through a program, links that fail, and a program that is saved.
 
 use std::fs;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -81,6 +84,113 @@ fn hosts_reach_each_other_until_a_link_fails() {
         said.contains("2 of 2 lost") && said.contains("line 2: `pingall`"),
         "{said}"
     );
+    // Why a line failed is told in a file as at the prompt.
+    let (status, said) = net(at, "h1 no-such-program\n");
+    assert_eq!(status, Some(3), "{said}");
+    assert!(
+        said.contains("line 1: `h1 no-such-program`: `no-such-program` cannot be started"),
+        "{said}"
+    );
+}
+
+/// `net` on a terminal (that of `script`): what is typed, and what is seen.
+struct Typed<'a> {
+    at: &'a Path,
+    script: Child,
+    keys: ChildStdin,
+}
+
+impl<'a> Typed<'a> {
+    fn start(at: &'a Path) -> Self {
+        let net = format!(
+            "{} net line.json --p4 router.p4 --entries .",
+            env!("CARGO_BIN_EXE_switchwright")
+        );
+        let mut script = Command::new("script")
+            .args(["--quiet", "--return", "--command", &net, "typescript"])
+            .current_dir(at)
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(File::create(at.join("seen")).unwrap())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let keys = script.stdin.take().unwrap();
+        Self { at, script, keys }
+    }
+
+    /// Types keys and waits until this was seen so often.
+    fn types(&mut self, keys: &str, wanted: &str, times: usize) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let seen = self.seen();
+            if seen.matches(wanted).count() >= times {
+                return;
+            }
+            let ended = self.script.try_wait().unwrap();
+            assert!(
+                ended.is_none(),
+                "it ended ({ended:?}), `{wanted}` was not seen: {seen}"
+            );
+            assert!(Instant::now() < deadline, "`{wanted}` was not seen: {seen}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn seen(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.at.join("seen")).unwrap()).into_owned()
+    }
+}
+
+impl Drop for Typed<'_> {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+#[test]
+fn keys_are_for_the_command_in_the_foreground_and_the_network_stays() {
+    if !possible() {
+        return;
+    }
+    if Command::new("script").arg("--version").output().is_err() {
+        return println!("skipped: `script` (bsdutils) is not on PATH");
+    }
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    prepare(at);
+    let mut typed = Typed::start(at);
+    typed.types("", "net> ", 1);
+    // Ctrl-C ends `ping`, which goes on for ever otherwise, and not the network.
+    typed.types("h1 ping h2\r", "bytes from", 2);
+    typed.types("\x03", "packets transmitted", 1);
+    // A command that knows no better is ended by it, too.
+    typed.types("h1 sh -c 'echo star''ted; sleep 1000'\r", "started", 1);
+    typed.types("\x03pingall\r", "0 of 2 lost", 1);
+    // At the prompt it clears the line: what stood there is not run.
+    typed.types(
+        "h1 touch wro\x03h1 touch right\rnet\r",
+        "s1  P4Runtime at",
+        1,
+    );
+    assert!(at.join("right").exists() && !at.join("wro").exists());
+    // The line before comes back, words are completed.
+    typed.types("\x1b[A\r", "s1  P4Runtime at", 2);
+    typed.types("pinga\t\r", "0 of 2 lost", 2);
+    // Ctrl-D ends it.
+    typed.keys.write_all(b"\x04").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let status = loop {
+        if let Some(status) = typed.script.try_wait().unwrap() {
+            break status;
+        }
+        assert!(Instant::now() < deadline, "it goes on: {}", typed.seen());
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(status.success(), "{status}: {}", typed.seen());
 }
 
 #[test]

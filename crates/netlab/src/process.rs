@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::{Deref, DerefMut};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
 use nix::sys::signal::Signal;
@@ -15,11 +16,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a process that is killed with this one.
+    /// Starts a process that is killed with this one. It is not in the foreground of a terminal: Ctrl-C is for whoever started it.
     ///
     /// # Errors
     /// A program that cannot be started.
-    pub fn start(command: Command) -> io::Result<Self> {
+    pub fn start(mut command: Command) -> io::Result<Self> {
+        command.process_group(0);
         Self::start_with(command, Signal::SIGKILL)
     }
 

@@ -183,6 +183,12 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("help", "[COMMAND]", "this"),
 ];
 
+/// The names of all commands.
+pub(super) fn commands() -> Vec<String> {
+    let names = COMMANDS.iter().map(|(name, _, _)| (*name).to_owned());
+    names.chain(["help", "exit"].map(str::to_owned)).collect()
+}
+
 /// Commands of simple_switch_CLI that have no counterpart, and what to do instead.
 const ABSENT: &[(&str, &str)] = &[
     ("load_new_config_file", "push a pipeline over P4Runtime"),

@@ -13,7 +13,7 @@ mod replication;
 mod tables;
 mod value_sets;
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -29,6 +29,7 @@ pub(super) use ports::describe as describe_ports;
 use controlplane::{Client, ElectionId, Endpoint, RemoteError, Tls};
 
 use super::fault::{Context, Fault, Status};
+use super::prompt::Prompt;
 use super::terminal::{self, Terminal};
 
 const TLS: &str = "Encryption";
@@ -152,8 +153,8 @@ impl Console {
         let mut session = self.connect()?;
         let mut done = Vec::new();
         let mut worst = None;
-        let interactive =
-            self.file.is_none() && self.command.is_empty() && io::stdin().is_terminal();
+        let interactive = self.file.is_none() && self.command.is_empty() && on_terminal();
+        let names = session.names();
         let mut step = |line: &str| {
             let Some(outcome) = session.line(line) else {
                 return true;
@@ -184,7 +185,7 @@ impl Console {
             error.is_none() || self.keep_going || interactive
         };
         if self.command.is_empty() {
-            read_lines(self.file.as_deref(), interactive, &mut step)?;
+            read_lines(self.file.as_deref(), interactive, names, &mut step)?;
         } else {
             self.command.iter().all(|line| step(line));
         }
@@ -263,35 +264,57 @@ impl Console {
     }
 }
 
-/// Hands lines to `step` until it says stop or there are no more.
+/// Hands lines to `step` until it says stop or there are no more; `names` are of tables and actions, for a prompt.
 fn read_lines(
     file: Option<&str>,
     interactive: bool,
+    names: Vec<String>,
     step: &mut dyn FnMut(&str) -> bool,
 ) -> Result<(), Fault> {
     if let Some(file) = file {
         terminal::read(file)?.lines().all(step);
         return Ok(());
     }
-    let mut lines = io::stdin().lock().lines();
-    loop {
-        if interactive {
-            terminal::emit("RuntimeCmd: ");
-            let _ = io::stdout().flush();
-        }
-        match lines.next() {
-            None => return Ok(()),
-            Some(line) => {
-                let line = line.input("standard input")?;
-                if ["quit", "exit", "EOF"].contains(&line.trim()) || !step(&line) {
-                    return Ok(());
-                }
+    let last = |line: &str| ["quit", "exit", "EOF"].contains(&line.trim());
+    if interactive {
+        let mut prompt = Prompt::open("RuntimeCmd: ", move |words| match words {
+            [] | [_] => help::commands(),
+            _ => names.clone(),
+        })?;
+        while let Some(line) = prompt.line()? {
+            if last(&line) || !step(&line) {
+                break;
             }
         }
+        return Ok(());
     }
+    for line in io::stdin().lock().lines() {
+        let line = line.input("standard input")?;
+        if last(&line) || !step(&line) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether somebody types and reads here.
+fn on_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
 impl Session {
+    /// Names of tables and actions.
+    fn names(&self) -> Vec<String> {
+        let Some(info) = &self.info else {
+            return Vec::new();
+        };
+        let info = info.info();
+        let tables = info.tables.iter().map(|t| &t.preamble);
+        let actions = info.actions.iter().map(|a| &a.preamble);
+        let all = tables.chain(actions).flatten();
+        all.map(|preamble| preamble.name.clone()).collect()
+    }
+
     /// Asks the switch for the names of its program.
     fn learn(&mut self) -> Outcome<()> {
         let config = self.runtime.block_on(self.client.pipeline())?;

@@ -8,6 +8,7 @@ mod hosts;
 mod switches;
 
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::SystemTime;
@@ -238,11 +239,14 @@ impl Net {
         }
     }
 
-    /// One ping from every host to every other; `tell` hears of each.
+    /// One ping from every host to every other; `tell` hears of each, and may end it.
     ///
     /// # Errors
     /// There is no `ping`.
-    pub fn ping_all(&self, tell: &mut dyn FnMut(&str, &str, bool)) -> Result<Reached, NetLabError> {
+    pub fn ping_all(
+        &self,
+        tell: &mut dyn FnMut(&str, &str, bool) -> ControlFlow<()>,
+    ) -> Result<Reached, NetLabError> {
         let mut reached = Reached::default();
         for from in self.topology.host_ids() {
             for to in self.topology.host_ids().filter(|to| *to != from) {
@@ -252,7 +256,9 @@ impl Net {
                 let status = hosts::run(&self.hosts[from.index()], &words, true)?;
                 reached.tried += 1;
                 reached.lost += usize::from(!status.success());
-                tell(&source.name, &target.name, status.success());
+                if tell(&source.name, &target.name, status.success()).is_break() {
+                    return Ok(reached);
+                }
             }
         }
         Ok(reached)
