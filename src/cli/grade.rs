@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use course::{CaseResult, Grade, Lab, LabError, Tools, tutorials};
+use course::{CaseResult, Cases, Difference, Differs, Grade, Lab, LabError, Tools, tutorials};
 
 use super::fault::{Fault, Status, chain};
 use super::own;
@@ -12,7 +12,8 @@ use super::terminal::Terminal;
 /// Arguments of `switchwright grade`.
 #[derive(Debug, Args)]
 pub(super) struct GradeCommand {
-    /// The lab's folder, for example labs/02-longest-prefix; with `--suite`, the checkout.
+    /// The lab's folder, for example labs/02-longest-prefix; with `--suite`, the checkout. A lab of the course is judged by the cases
+    /// of this program, whatever the folder holds; its name is enough where FILE is given.
     lab: PathBuf,
     /// What is judged [default: the file that the lab has students change].
     #[arg(conflicts_with = "suite")]
@@ -23,6 +24,9 @@ pub(super) struct GradeCommand {
     /// Judge the solutions that come along.
     #[arg(long, conflicts_with = "file")]
     solutions: bool,
+    /// Judge a lab of the course by the folder's own cases: for whoever writes cases.
+    #[arg(long, conflicts_with = "suite")]
+    own_cases: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -36,7 +40,14 @@ impl GradeCommand {
         if let Some(Suite::Tutorials) = self.suite {
             return self.suite(terminal);
         }
-        let lab = Lab::open(&self.lab).map_err(refuse)?;
+        let cases = match self.own_cases {
+            true => Cases::Folder,
+            false => Cases::Program,
+        };
+        let lab = Lab::open(&self.lab, cases).map_err(refuse)?;
+        for difference in &lab.differences {
+            terminal.note(described_difference(difference));
+        }
         let file = match (&self.file, self.solutions) {
             (Some(file), _) => file.clone(),
             (None, true) => lab.solution(),
@@ -97,6 +108,15 @@ fn verdict(failed: usize) -> Result<(), Fault> {
         0 => Ok(()),
         _ => Err(Fault::shown(Status::Failed)),
     }
+}
+
+fn described_difference(difference: &Difference) -> String {
+    let how = match difference.how {
+        Differs::Missing => "is missing in this copy of the lab; the program's own is used",
+        Differs::Changed => "was changed in this copy of the lab; the program's own is used",
+        Differs::Added => "is no file of this lab; it is not used",
+    };
+    format!("note: {} {how}", difference.file)
 }
 
 fn described(cases: &[CaseResult]) -> String {

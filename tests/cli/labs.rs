@@ -53,9 +53,94 @@ fn skeletons_fail_and_solutions_pass() {
         assert_eq!(status, Some(1), "{found:#}");
         assert!(found["failed"].as_u64() > Some(0), "{found:#}");
         assert!(found["points"].as_u64() < found["of"].as_u64());
+        // What is handed out is worth nothing.
+        assert_eq!(found["points"], 0, "{found:#}");
         // Skeletons compile: what fails are the cases.
         assert!(!found.to_string().contains("does not compile"), "{found:#}");
     }
+}
+
+/// Copies a folder with all below it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        match path.is_dir() {
+            true => copy(&path, &target),
+            false => drop(std::fs::copy(&path, target).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn cases_come_from_the_program_and_not_from_the_students_copy() {
+    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("labs");
+    let folder = tempfile::tempdir().unwrap();
+    let whole = report(&[labs.join("01-first-parser").to_str().unwrap()]).0;
+    assert_eq!(
+        (&whole["of"], &whole["cases_from"]),
+        (&2.into(), &"program".into())
+    );
+    assert_eq!(
+        whole["differences"].as_array().map(Vec::len),
+        Some(0),
+        "{whole:#}"
+    );
+    assert_eq!(
+        whole["lab_sha256"].as_str().map(str::len),
+        Some(64),
+        "{whole:#}"
+    );
+    // Cases that fail are deleted, made easy, added; the lab's file says others; the folder is called otherwise.
+    for name in ["01-first-parser", "mine"] {
+        let copied = folder.path().join(name);
+        copy(&labs.join("01-first-parser"), &copied);
+        std::fs::remove_file(copied.join("cases/1-answer.stf")).unwrap();
+        std::fs::write(copied.join("cases/2-dropped.stf"), "# Easy.\nno_packet\n").unwrap();
+        std::fs::write(copied.join("cases/4-easy.stf"), "# Easy.\nno_packet\n").unwrap();
+        let (found, status) = report(&[copied.to_str().unwrap()]);
+        assert_eq!(status, Some(1), "{found:#}");
+        for same in ["points", "of", "cases", "lab_sha256", "file_sha256"] {
+            assert_eq!(found[same], whole[same], "{name}: {same}");
+        }
+        let told = &found["differences"];
+        for (number, file, how) in [
+            (0, "cases/1-answer.stf", "missing"),
+            (1, "cases/2-dropped.stf", "changed"),
+            (2, "cases/4-easy.stf", "added"),
+        ] {
+            assert_eq!(
+                (&told[number]["file"], &told[number]["how"]),
+                (&file.into(), &how.into())
+            );
+        }
+        let output = grade(&[copied.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            said.contains("cases/1-answer.stf is missing in this copy"),
+            "{said}"
+        );
+        // For whoever writes cases.
+        let (found, status) = report(&[copied.to_str().unwrap(), "--own-cases"]);
+        assert_eq!(
+            (status, &found["cases_from"]),
+            (Some(0), &"folder".into()),
+            "{found:#}"
+        );
+        assert_ne!(found["lab_sha256"], whole["lab_sha256"]);
+    }
+    // The name of a lab and the work are enough.
+    let work = folder.path().join("work.p4");
+    std::fs::copy(labs.join("01-first-parser/solution/parser.p4"), &work).unwrap();
+    let (found, status) = report(&["01-first-parser", work.to_str().unwrap()]);
+    assert_eq!(
+        (status, &found["points"]),
+        (Some(0), &2.into()),
+        "{found:#}"
+    );
+    assert_eq!(found["lab_sha256"], whole["lab_sha256"]);
+    assert_ne!(found["file_sha256"], whole["file_sha256"]);
 }
 
 #[test]

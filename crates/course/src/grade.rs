@@ -4,6 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::builtin::Difference;
+use crate::lab::Cases;
+
 /// A case, and how it went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CaseResult {
@@ -13,7 +16,7 @@ pub struct CaseResult {
     pub about: String,
     /// Whether the work does that.
     pub passed: bool,
-    /// Points that it is worth.
+    /// Points that it is worth; none where the skeleton passes it.
     pub points: u32,
     /// What went otherwise: the packet, what was expected, and where it went.
     pub why: Vec<String>,
@@ -48,6 +51,14 @@ pub struct Grade {
     pub of: u32,
     /// Every case.
     pub cases: Vec<CaseResult>,
+    /// Where the cases come from.
+    pub cases_from: Cases,
+    /// SHA-256 of everything that the judge reads of the lab, in hexadecimal.
+    pub lab_sha256: String,
+    /// SHA-256 of what was judged, in hexadecimal.
+    pub file_sha256: String,
+    /// Where the student's copy differs from what the judge reads.
+    pub differences: Vec<Difference>,
 }
 
 impl Grade {
@@ -68,6 +79,10 @@ impl Grade {
             points: points(false),
             of: points(true),
             cases,
+            cases_from: Cases::default(),
+            lab_sha256: String::new(),
+            file_sha256: String::new(),
+            differences: Vec::new(),
         }
     }
 }

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde::Deserialize;
+use files::Scratch;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::builtin::{self, Builtin, Difference};
 
 /// The first line of a `lab.yaml`.
 const FORMAT: &str = "switchwright-lab";
@@ -75,12 +79,28 @@ struct LabFile {
     _minutes: u32,
     file: PathBuf,
     judge: Judge,
+    /// Cases that the skeleton passes: they must pass, and are worth no point.
+    #[serde(default)]
+    skeleton_passes: Vec<String>,
+}
+
+/// Whose cases work is judged by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cases {
+    /// Those of this program, for labs that it knows; the folder's own for others.
+    #[default]
+    Program,
+    /// Those of the folder.
+    Folder,
 }
 
 /// A lab.
 #[derive(Clone, Debug)]
 pub struct Lab {
-    /// Its folder.
+    /// The folder that was named: the student's copy.
+    pub home: PathBuf,
+    /// The folder that judges read.
     pub folder: PathBuf,
     /// Its title.
     pub title: String,
@@ -88,44 +108,107 @@ pub struct Lab {
     pub file: PathBuf,
     /// How it is judged.
     pub judge: Judge,
+    /// Cases that are worth no point, for the skeleton passes them.
+    pub skeleton_passes: Vec<String>,
+    /// Where cases come from.
+    pub cases: Cases,
+    /// SHA-256 of everything that judges read.
+    pub digest: String,
+    /// Where the student's copy differs from what judges read.
+    pub differences: Vec<Difference>,
+    /// Where what judges read lies, if it came from this program.
+    _scratch: Option<Arc<Scratch>>,
 }
 
 impl Lab {
-    /// Opens a lab's folder.
+    /// Opens a lab. One that this program knows, by the name of the folder or by its title, is judged by this program's cases unless
+    /// `cases` says otherwise, and its folder need hold no more than the work.
     ///
     /// # Errors
     /// [`LabError`] if there is no `lab.yaml`, or it is none.
-    pub fn open(folder: &Path) -> Result<Self, LabError> {
+    pub fn open(folder: &Path, cases: Cases) -> Result<Self, LabError> {
+        if cases == Cases::Program
+            && let Some(known) = known(folder)
+        {
+            return Self::of_program(folder, known);
+        }
         let path = folder.join("lab.yaml");
         let text = read(&path)?;
+        Ok(Self {
+            cases: Cases::Folder,
+            digest: builtin::digest_of(folder),
+            ..Self::parse(folder, &path, &text)?
+        })
+    }
+
+    fn of_program(home: &Path, known: Builtin) -> Result<Self, LabError> {
+        let failed = |source| LabError::Read {
+            path: format!("a copy of lab {}", known.name),
+            source,
+        };
+        let scratch = Scratch::new().map_err(failed)?;
+        known.lay_out(scratch.path()).map_err(failed)?;
+        let folder = scratch.path().join(known.name);
+        let path = folder.join("lab.yaml");
+        let lab = Self::parse(home, &path, known.text("lab.yaml").unwrap_or_default())?;
+        Ok(Self {
+            folder,
+            cases: Cases::Program,
+            digest: known.digest(),
+            differences: match home.join("lab.yaml").is_file() || home.join("cases").is_dir() {
+                true => known.differences(home),
+                // No copy, but a folder with the work.
+                false => Vec::new(),
+            },
+            _scratch: Some(Arc::new(scratch)),
+            ..lab
+        })
+    }
+
+    fn parse(folder: &Path, path: &Path, text: &str) -> Result<Self, LabError> {
         let broken = |why: String| LabError::Broken {
             path: path.display().to_string(),
             why,
         };
-        let lab: LabFile = serde_saphyr::from_str(&text).map_err(|e| broken(e.to_string()))?;
+        let lab: LabFile = serde_saphyr::from_str(text).map_err(|e| broken(e.to_string()))?;
         if lab.format != FORMAT || lab.version != VERSION {
             return Err(broken(format!(
                 "not a lab: expected `format: {FORMAT}` and `version: {VERSION}`"
             )));
         }
         Ok(Self {
+            home: folder.to_owned(),
             folder: folder.to_owned(),
             title: lab.title,
             file: lab.file,
             judge: lab.judge,
+            skeleton_passes: lab.skeleton_passes,
+            cases: Cases::Folder,
+            digest: String::new(),
+            differences: Vec::new(),
+            _scratch: None,
         })
+    }
+
+    /// Folders that programs of the lab include from: what judges read, then the student's own.
+    pub(crate) fn include(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.folder.clone(), self.folder.join("../common")];
+        if self.home != self.folder {
+            folders.push(self.home.clone());
+        }
+        folders
     }
 
     /// What students change.
     #[must_use]
     pub fn start(&self) -> PathBuf {
-        self.folder.join(&self.file)
+        self.home.join(&self.file)
     }
 
     /// The solution that comes along.
     #[must_use]
     pub fn solution(&self) -> PathBuf {
-        self.folder.join("solution").join(&self.file)
+        self.home.join("solution").join(&self.file)
     }
 
     /// The files of a folder of the lab that end so, in order.
@@ -150,6 +233,24 @@ impl Lab {
         }
         Ok(found)
     }
+}
+
+/// The lab of this program that a folder is a copy of: by the folder's name, or by the title in its `lab.yaml`.
+fn known(folder: &Path) -> Option<Builtin> {
+    let resolved = folder.canonicalize();
+    let names = [Some(folder), resolved.as_deref().ok()];
+    let names = names.into_iter().flatten().filter_map(Path::file_name);
+    let named = names
+        .filter_map(|name| builtin::by_name(name.to_str()?))
+        .next();
+    named.or_else(|| {
+        let path = folder.join("lab.yaml");
+        let title = |text: &str| Some(Lab::parse(folder, &path, text).ok()?.title);
+        let given = title(&read(&path).ok()?)?;
+        let all = builtin::all().iter().copied();
+        let same = |lab: &Builtin| lab.text("lab.yaml").and_then(title).as_ref() == Some(&given);
+        all.into_iter().find(same)
+    })
 }
 
 /// The text of a file of bounded size.

@@ -4,9 +4,12 @@
 //! solution) and for the judge (cases). Nothing that is judged needs rights. All but controllers are judged in this process; for those
 //! switches and a Python run, on loopback, and end with the judge.
 //!
+//! The labs of the course are part of this library: they are judged by its own cases, whatever a student's copy holds.
+//!
 //! What judges say is about one packet wherever it can be: which one went wrong, what was expected, and where it went instead.
 
 mod bench;
+mod builtin;
 mod controller;
 mod grade;
 mod lab;
@@ -17,8 +20,9 @@ mod tests;
 pub mod tutorials;
 
 pub use bench::Tools;
+pub use builtin::{Difference, Differs};
 pub use grade::{CaseResult, Grade};
-pub use lab::{Judge, Lab, LabError};
+pub use lab::{Cases, Judge, Lab, LabError};
 
 use std::path::Path;
 
@@ -28,7 +32,7 @@ impl Lab {
     /// # Errors
     /// [`LabError`] if the file cannot be read, or the lab itself is broken. What is wrong with the student's work is in the grade.
     pub fn grade(&self, file: &Path, tools: &Tools) -> Result<Grade, LabError> {
-        let cases = match &self.judge {
+        let mut cases = match &self.judge {
             Judge::Program { substitute } => program::judge(self, file, substitute)?,
             Judge::Plan {
                 most_priorities,
@@ -38,6 +42,18 @@ impl Lab {
             Judge::Controller => controller::judge(self, file, tools)?,
             Judge::Test => tests::judge(self, file)?,
         };
-        Ok(Grade::new(self.title.clone(), file, cases))
+        for case in &mut cases {
+            if self.skeleton_passes.contains(&case.name) {
+                case.points = 0;
+            }
+        }
+        let work = lab::read(file)?;
+        Ok(Grade {
+            cases_from: self.cases,
+            lab_sha256: self.digest.clone(),
+            file_sha256: builtin::digest_of_text(work.as_bytes()),
+            differences: self.differences.clone(),
+            ..Grade::new(self.title.clone(), file, cases)
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use p4exec::trace::{TraceEvent, Tracer};
@@ -73,7 +73,7 @@ impl Executor for Watched {
 /// Compiles a program; or what is wrong with it.
 pub(crate) fn compile(
     file: &Path,
-    include: &[&Path],
+    include: Vec<PathBuf>,
     substitute: &BTreeMap<String, String>,
 ) -> Result<Result<Arc<ValidProgram>, String>, LabError> {
     let mut text = read(file)?;
@@ -86,7 +86,7 @@ pub(crate) fn compile(
         Err(error) => return Ok(Err(error.to_string())),
     };
     let options = Options {
-        include_paths: include.iter().map(|p| p.to_path_buf()).collect(),
+        include_paths: include,
         ..Options::on_disk()
     };
     Ok(match p4front::compile(&mut map, main, &options) {
@@ -111,8 +111,7 @@ pub(crate) fn judge(
     file: &Path,
     substitute: &BTreeMap<String, String>,
 ) -> Result<Vec<CaseResult>, LabError> {
-    let common = lab.folder.join("../common");
-    let program = compile(file, &[&lab.folder, &common], substitute)?;
+    let program = compile(file, lab.include(), substitute)?;
     let mut results = Vec::new();
     for path in lab.files("cases", ".stf")? {
         let (about, case) = case(&path, &read(&path)?)?;

@@ -10,10 +10,9 @@ use crate::program::{compile, play};
 pub(crate) fn judge(lab: &Lab, file: &Path) -> Result<Vec<CaseResult>, LabError> {
     let text = read(file)?;
     let case = stf::parse(&text);
-    let common = lab.folder.join("../common");
     let mut results = Vec::new();
     for path in lab.files("programs", ".p4")? {
-        let program = compile(&path, &[&lab.folder, &common], &BTreeMap::new())?;
+        let program = compile(&path, lab.include(), &BTreeMap::new())?;
         let program = program.map_err(|why| LabError::Broken {
             path: path.display().to_string(),
             why,

@@ -111,7 +111,7 @@ fn one(exercise: &Exercise, checkout: &Path, solutions: bool) -> Result<CaseResu
     let substitute = exercise
         .substitute
         .map(|(old, new)| (old.to_owned(), new.to_owned()));
-    let program = compile(&file, &[], &BTreeMap::from_iter(substitute))?;
+    let program = compile(&file, Vec::new(), &BTreeMap::from_iter(substitute))?;
     let why = match program {
         Ok(program) => play(&program, &case),
         Err(found) => vec![format!(
