@@ -1,10 +1,12 @@
 //! `conform` against real P4Runtime servers: our own passes everything; BMv2, where it is installed, what we know of it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use netlab::FreePorts;
 use serde_json::Value;
 
 /// A server that ends with the test.
@@ -35,9 +37,10 @@ impl Server {
     }
 }
 
+/// A port that no other test of this process was given.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap().port()
+    static GIVEN: Mutex<FreePorts> = Mutex::new(FreePorts::new());
+    GIVEN.lock().unwrap().tcp().unwrap()
 }
 
 fn missing() -> Option<&'static str> {

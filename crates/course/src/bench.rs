@@ -4,13 +4,15 @@
 //! one is seen: a packet's way through the network can be told.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use netlab::Process;
+use files::Scratch;
+use netlab::{FreePorts, Process};
 
 use crate::program::hex;
 
@@ -70,6 +72,8 @@ struct Node {
     name: String,
     device_id: u64,
     address: SocketAddr,
+    /// The file in which it says where it listens.
+    said: PathBuf,
     /// Our socket and the switch's address, by port.
     ports: BTreeMap<u16, (UdpSocket, SocketAddr)>,
     process: Process,
@@ -78,6 +82,8 @@ struct Node {
 /// Running switches and the other ends of their ports.
 pub(crate) struct Bench {
     switchwright: PathBuf,
+    /// Where switches say where they listen.
+    _said: Scratch,
     nodes: Vec<Node>,
     cables: BTreeMap<Port, Port>,
     outside: BTreeMap<u16, Port>,
@@ -87,10 +93,12 @@ pub(crate) struct Bench {
     way: Vec<String>,
 }
 
-/// An address of loopback that nobody listens at.
-fn free_address() -> Step<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| text(&e))?;
-    listener.local_addr().map_err(|e| text(&e))
+/// The address in what a switch says as JSON when it is ready, once that is there.
+fn said_address(said: &Path) -> Option<SocketAddr> {
+    let said = std::fs::read_to_string(said).ok()?;
+    let (line, _) = said.split_once('\n')?;
+    let ready: serde_json::Value = serde_json::from_str(line).ok()?;
+    ready["address"].as_str()?.parse().ok()
 }
 
 /// The address that a switch is to serve P4Runtime at, if it can be had.
@@ -105,22 +113,27 @@ fn wanted_address(place: &Place, address: SocketAddr) -> Step<SocketAddr> {
 }
 
 impl Node {
-    fn start(switchwright: &PathBuf, place: &Place) -> Step<Self> {
-        let free = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| text(&e));
+    /// Starts a switch that says into a file of `folder` where it listens; `free` are ports for all switches of a network.
+    fn start(
+        switchwright: &PathBuf,
+        place: &Place,
+        folder: &Path,
+        free: &mut FreePorts,
+    ) -> Step<Self> {
         let mut ports = BTreeMap::new();
         for &number in &place.ports {
-            let (ours, theirs) = (free()?, free()?);
+            let ours = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| text(&e))?;
             ours.set_nonblocking(true).map_err(|e| text(&e))?;
-            // The switch binds that one again.
-            let theirs = theirs.local_addr().map_err(|e| text(&e))?;
-            ports.insert(number, (ours, theirs));
+            let theirs = free.udp().map_err(|e| text(&e))?;
+            ports.insert(number, (ours, (Ipv4Addr::LOCALHOST, theirs).into()));
         }
         let address = match place.address {
             Some(address) => wanted_address(place, address)?,
-            None => free_address()?,
+            None => (Ipv4Addr::LOCALHOST, 0).into(),
         };
+        let said = folder.join(format!("{}.json", place.device_id));
         let mut command = Command::new(switchwright);
-        command.args(["switch", "--no-p4", "--device-id"]);
+        command.args(["--json", "switch", "--no-p4", "--device-id"]);
         command.arg(place.device_id.to_string());
         command.args(["--grpc-server-addr", &address.to_string()]);
         for (number, (ours, theirs)) in &ports {
@@ -129,13 +142,14 @@ impl Node {
         }
         command
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(File::create(&said).map_err(|e| text(&e))?)
             .stderr(Stdio::null());
         let process = Process::start(command).map_err(|e| text(&e))?;
         Ok(Self {
             name: place.name.clone(),
             device_id: place.device_id,
             address,
+            said,
             ports,
             process,
         })
@@ -143,7 +157,7 @@ impl Node {
 
     /// Waits until the switch serves P4Runtime.
     fn ready(&mut self, end: Instant) -> Step<()> {
-        while TcpStream::connect_timeout(&self.address, TICK).is_err() {
+        while !self.listens() {
             if let Ok(Some(status)) = self.process.try_wait() {
                 return Err(format!("switch `{}` did not start: {status}", self.name));
             }
@@ -156,14 +170,29 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Whether the switch listens, where it said that it does.
+    fn listens(&mut self) -> bool {
+        let Some(address) = said_address(&self.said) else {
+            return false;
+        };
+        self.address = address;
+        TcpStream::connect_timeout(&address, TICK).is_ok()
+    }
+}
+
 impl Bench {
     /// Starts all switches of a layout.
     pub(crate) fn start(tools: &Tools, layout: &Layout) -> Step<Self> {
+        let said = Scratch::new().map_err(|e| text(&e))?;
+        let mut free = FreePorts::default();
         let nodes = layout.switches.iter();
-        let nodes = nodes.map(|place| Node::start(&tools.switchwright, place));
+        let nodes =
+            nodes.map(|place| Node::start(&tools.switchwright, place, said.path(), &mut free));
         let mut bench = Self {
             switchwright: tools.switchwright.clone(),
             nodes: nodes.collect::<Step<_>>()?,
+            _said: said,
             cables: BTreeMap::new(),
             outside: layout.outside.clone(),
             arrived: BTreeMap::new(),

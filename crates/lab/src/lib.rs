@@ -5,3 +5,4 @@ pub mod drill;
 pub mod emulate;
 pub mod export;
 pub mod net;
+mod ready;

@@ -2,12 +2,11 @@
 //! own and by BMv2's simple_switch_grpc where it is installed, in turns and from the same client.
 
 use std::io::{BufRead as _, BufReader};
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use conformance::rates::{Kind, Load, PROGRAM, RateError, Rates, run};
-use netlab::Process;
+use netlab::{FreePorts, Process};
 use quantities::Bytes;
 use serde::Serialize;
 use thiserror::Error;
@@ -106,16 +105,13 @@ impl Running {
     }
 
     fn bmv2() -> Result<Self, RuntimeError> {
-        let free = || -> std::io::Result<u16> {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-            Ok(listener.local_addr()?.port())
-        };
-        let address = format!("127.0.0.1:{}", free()?);
+        let mut free = FreePorts::default();
+        let address = format!("127.0.0.1:{}", free.tcp()?);
         let mut switch = Command::new("simple_switch_grpc");
         switch
             .args(["--no-p4", "--log-level", "off", "--device-id"])
             .arg(DEVICE.to_string())
-            .args(["--thrift-port", &free()?.to_string()])
+            .args(["--thrift-port", &free.tcp()?.to_string()])
             .args(["--", "--grpc-server-addr", &address])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

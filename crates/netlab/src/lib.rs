@@ -13,6 +13,7 @@
 //! - [`PacketSocket`]: one interface as a stream of Ethernet frames: a mapped receive ring or AF_XDP, batched
 //!   sending, tags and checksums made whole again (see [`packet`](mod@packet) for the reasons).
 //!
+//! - [`FreePorts`]: ports for programs that cannot say where they listen.
 //! - [`Process`]: a child that ends with its parent, whatever ends that.
 //! - [`give_up_rights`]: what a process needs no more once its interfaces are open.
 //! - [`CarrierLosses`] and [`run_before_others`]: to see, or be, who is first.
@@ -24,6 +25,7 @@
 
 mod carrier;
 mod error;
+mod free;
 pub mod load;
 mod namespace;
 mod own;
@@ -38,6 +40,7 @@ mod watch;
 
 pub use carrier::CarrierLosses;
 pub use error::NetError;
+pub use free::FreePorts;
 pub use namespace::Namespace;
 pub use own::sweep;
 pub use packet::{Driver, PacketOptions, PacketSocket, PacketStats, xdp_available};

@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use netlab::FreePorts;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -61,12 +63,17 @@ impl Kind {
         }
     }
 
-    fn start(self, device_id: usize, port: u16, more: &[&str]) -> Child {
+    /// Starts a switch at a port; ours, where none is given, at one that the system chooses. Also tells the port.
+    fn start(self, device_id: usize, port: Option<u16>, more: &[&str]) -> (Child, u16) {
+        let port = match self {
+            Self::Ours => port.unwrap_or(0),
+            Self::Bmv2 => port.unwrap_or_else(free_port),
+        };
         let (address, device_id) = (format!("127.0.0.1:{port}"), device_id.to_string());
         let mut command = match self {
             Self::Ours => {
                 let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
-                command.arg("switch");
+                command.args(["--json", "switch"]);
                 command
             }
             Self::Bmv2 => {
@@ -85,9 +92,19 @@ impl Kind {
                 "--grpc-server-addr",
                 &address,
             ])
-            .stdout(Stdio::null())
+            .stdout(match self {
+                Self::Ours => Stdio::piped(),
+                Self::Bmv2 => Stdio::null(),
+            })
             .stderr(Stdio::null());
-        let process = command.spawn().unwrap();
+        let mut process = command.spawn().unwrap();
+        let port = process.stdout.take().map_or(port, |said| {
+            let mut line = String::new();
+            BufReader::new(said).read_line(&mut line).unwrap();
+            let ready: Value = serde_json::from_str(&line).unwrap();
+            let address: SocketAddr = ready["address"].as_str().unwrap().parse().unwrap();
+            address.port()
+        });
         let deadline = Instant::now() + Duration::from_secs(60);
         while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
             assert!(
@@ -96,7 +113,7 @@ impl Kind {
             );
             std::thread::sleep(Duration::from_millis(10));
         }
-        process
+        (process, port)
     }
 }
 
@@ -119,9 +136,10 @@ impl Drop for Fabric {
     }
 }
 
+/// A port that no other test of this process was given.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap().port()
+    static GIVEN: Mutex<FreePorts> = Mutex::new(FreePorts::new());
+    GIVEN.lock().unwrap().tcp().unwrap()
 }
 
 impl Fabric {
@@ -183,14 +201,13 @@ impl Fabric {
     fn start_all(fabric: Self, more: &[&str], head: &str) -> Self {
         let mut devices = format!("format: switchwright-devices\nversion: 1\n{head}switches:\n");
         for (device_id, name) in SWITCHES.into_iter().enumerate() {
-            let port = free_port();
             let state = fabric.state_arguments(name);
             let more: Vec<&str> = more
                 .iter()
                 .copied()
                 .chain(state.iter().map(String::as_str))
                 .collect();
-            let process = fabric.kind.start(device_id, port, &more);
+            let (process, port) = fabric.kind.start(device_id, None, &more);
             fabric.switches.borrow_mut().insert(name, (process, port));
             devices.push_str(&format!("  {name}: {{address: \"127.0.0.1:{port}\"}}\n"));
         }
@@ -298,7 +315,7 @@ impl Fabric {
         let (process, port) = switches.get_mut(name).unwrap();
         let state = self.state_arguments(name);
         let more: Vec<&str> = state.iter().map(String::as_str).collect();
-        *process = self.kind.start(device_id, *port, &more);
+        *process = self.kind.start(device_id, Some(*port), &more).0;
     }
 
     /// Makes a switch of a build refuse: the entry refers to a group that nobody makes.

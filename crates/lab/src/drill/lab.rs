@@ -1,7 +1,7 @@
 //! The network of a drill: veth pairs for links, processes for switches. Everything ends with its handle.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use controlplane::devices;
 use netlab::rtnl::Rtnl;
 use netlab::veth::End;
-use netlab::{PacketOptions, PacketSocket, Process, Veth};
+use netlab::{FreePorts, PacketOptions, PacketSocket, Process, Veth};
 use quantities::PortId;
 use topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
 
 use super::{DrillError, TIMEOUT};
+use crate::ready;
 
 /// How much of a log is quoted, in bytes.
 const LAST_WORDS: usize = 2000;
@@ -90,8 +91,22 @@ fn ip(arguments: &[&str]) -> Result<(), DrillError> {
 /// A switch process and where it listens.
 struct Running {
     name: String,
+    /// Empty until a switch that chooses its port itself has said which.
     address: String,
     ports: Vec<(PortId, String)>,
+}
+
+impl Running {
+    /// Whether it listens, and where, as far as that is known from its log.
+    fn listens(&mut self, log: &Path) -> bool {
+        if self.address.is_empty() {
+            let Some(address) = ready::address(log) else {
+                return false;
+            };
+            self.address = address.to_string();
+        }
+        TcpStream::connect(&self.address).is_ok()
+    }
 }
 
 /// A running network.
@@ -99,6 +114,8 @@ pub(super) struct Lab {
     switches: Vec<Running>,
     processes: Vec<Process>,
     folder: PathBuf,
+    /// For switches that do not say which port the system gave them.
+    ports: FreePorts,
     _links: Vec<Veth>,
 }
 
@@ -122,6 +139,7 @@ impl Lab {
             switches: Vec::new(),
             processes: Vec::new(),
             folder: folder.to_owned(),
+            ports: FreePorts::default(),
             _links: Vec::new(),
         };
         for (id, link) in topology.link_ids().zip(topology.links()) {
@@ -147,13 +165,14 @@ impl Lab {
 
     /// Waits until every switch listens.
     fn knock(&mut self) -> Result<(), DrillError> {
-        for (number, switch) in self.switches.iter().enumerate() {
+        for (number, switch) in self.switches.iter_mut().enumerate() {
             let deadline = Instant::now() + TIMEOUT;
-            while TcpStream::connect(&switch.address).is_err() {
+            let log = self.folder.join(format!("s{number}.log"));
+            while !switch.listens(&log) {
                 let name = || switch.name.clone();
                 // So far the switches are the only processes, in order.
                 if let Some(status) = self.processes[number].try_wait()? {
-                    let words = fs::read(self.folder.join(format!("s{number}.log")))?;
+                    let words = fs::read(&log)?;
                     let words = &words[words.len().saturating_sub(LAST_WORDS)..];
                     return Err(DrillError::Ended {
                         name: name(),
@@ -187,7 +206,10 @@ impl Lab {
                 (port, interface(Endpoint { node, port }))
             })
             .collect();
-        let address = format!("127.0.0.1:{}", free_port()?);
+        let address = match kind {
+            SwitchKind::Ours => None,
+            SwitchKind::Bmv2 => Some(format!("127.0.0.1:{}", self.ports.tcp()?)),
+        };
         let mut command = match kind {
             SwitchKind::Ours => {
                 let mut command = Command::new(executable);
@@ -198,7 +220,7 @@ impl Lab {
             }
             SwitchKind::Bmv2 => {
                 let mut command = Command::new("simple_switch_grpc");
-                command.args(["--thrift-port", &free_port()?.to_string()]);
+                command.args(["--thrift-port", &self.ports.tcp()?.to_string()]);
                 command
             }
         };
@@ -206,7 +228,8 @@ impl Lab {
         for (port, interface) in &ports {
             command.args(["-i", &format!("{}@{interface}", port.get())]);
         }
-        command.args(["--", "--grpc-server-addr", &address]);
+        let given = address.as_deref().unwrap_or(ready::ANY_ADDRESS);
+        command.args(["--", "--grpc-server-addr", given]);
         if kind == SwitchKind::Bmv2 {
             // With its one queue, BMv2 drops every packet whose priority is not 0.
             command.args(["--priority-queues", "8"]);
@@ -215,7 +238,7 @@ impl Lab {
         self.spawn(command, &format!("s{}", switch.index()))?;
         self.switches.push(Running {
             name,
-            address,
+            address: address.unwrap_or_default(),
             ports,
         });
         Ok(())
@@ -303,10 +326,4 @@ pub(super) fn set_interfaces(names: &[String], up: bool) -> Result<(), DrillErro
         rtnl.set_up(name, up)?;
     }
     Ok(())
-}
-
-/// A port that nobody listens on.
-fn free_port() -> Result<u16, DrillError> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.port())
 }

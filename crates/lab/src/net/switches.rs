@@ -1,7 +1,8 @@
 //! Switches: a process each, with a log.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use topology::{Endpoint, NodeId, SwitchId, Topology};
 
 use super::entries::Entries;
 use super::{NetLabError, NetOptions, Unfit, interface};
+use crate::ready;
 
 /// How long switches may take to listen.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -22,7 +24,10 @@ const LAST_WORDS: usize = 2000;
 
 struct Running {
     name: String,
+    /// Where it serves P4Runtime: known once it is ready.
     address: SocketAddr,
+    /// What it says.
+    log: PathBuf,
     process: Process,
 }
 
@@ -35,7 +40,6 @@ impl Switches {
         let mut all = Self(Vec::new());
         for switch in topology.switch_ids() {
             let name = topology.switch(switch).name.clone();
-            let address = free_address()?;
             let mut command = Command::new(&options.executable);
             command.arg("switch").arg(&options.program);
             command.args(["--device-id", &(switch.index() + 1).to_string()]);
@@ -49,12 +53,13 @@ impl Switches {
                     &format!("{}@{}", port.get(), interface(topology, end)),
                 ]);
             }
-            command.args(["--", "--grpc-server-addr", &address.to_string()]);
-            let log = File::create(options.logs.join(format!("{name}.log")))?;
+            command.args(["--", "--grpc-server-addr", ready::ANY_ADDRESS]);
+            let log = options.logs.join(log_name(&name));
+            let words = File::create(&log)?;
             command
                 .stdin(Stdio::null())
-                .stdout(log.try_clone()?)
-                .stderr(log);
+                .stdout(words.try_clone()?)
+                .stderr(words);
             let failed = |source| NetLabError::Start {
                 program: options.executable.display().to_string(),
                 source,
@@ -62,24 +67,26 @@ impl Switches {
             let process = Process::start(command).map_err(failed)?;
             all.0.push(Running {
                 name,
-                address,
+                address: (Ipv4Addr::LOCALHOST, 0).into(),
+                log,
                 process,
             });
         }
-        all.knock(options)?;
+        all.knock()?;
         Ok(all)
     }
 
     /// Waits until all run the program.
-    fn knock(&mut self, options: &NetOptions) -> Result<(), NetLabError> {
+    fn knock(&mut self) -> Result<(), NetLabError> {
         let deadline = Instant::now() + TIMEOUT;
         for switch in &mut self.0 {
             // It says so when its program is in force; it listens before.
-            let log = options.logs.join(format!("{}.log", switch.name));
-            let ready = || fs::read_to_string(&log).is_ok_and(|text| text.contains("ready:"));
-            while !ready() {
+            switch.address = loop {
+                if let Some(address) = ready::address(&switch.log) {
+                    break address;
+                }
                 if switch.process.try_wait()?.is_some() || Instant::now() > deadline {
-                    let log = fs::read(options.logs.join(format!("{}.log", switch.name)))?;
+                    let log = fs::read(&switch.log)?;
                     let words = &log[log.len().saturating_sub(LAST_WORDS)..];
                     return Err(NetLabError::Switch {
                         name: switch.name.clone(),
@@ -87,7 +94,7 @@ impl Switches {
                     });
                 }
                 std::thread::sleep(KNOCK);
-            }
+            };
         }
         Ok(())
     }
@@ -168,6 +175,7 @@ impl Switches {
     }
 }
 
-fn free_address() -> std::io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+/// The file in which a switch's words stand.
+fn log_name(name: &str) -> String {
+    p4gen::build::file_name(name) + ".log"
 }
