@@ -3,9 +3,14 @@ import { button, el, save } from "./dom.ts";
 
 const SHOWN = 300;
 
+/** What a spreadsheet would take for a formula gets an apostrophe in front, as `switchwright entries --format csv` writes it. */
+function safe(text: string): string {
+  return /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? `'${text}` : text;
+}
+
 function csv(rows: string[][]): string {
-  const cell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+  const quoted = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return rows.map((row) => row.map((text) => quoted(safe(text))).join(",")).join("\n") + "\n";
 }
 
 /** A table with a filter; words must all be in a row. */

@@ -137,11 +137,6 @@ fn cells(switch: &SwitchBuffer) -> Vec<Vec<String>> {
 }
 
 fn as_csv(rows: &[Vec<String>]) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS.map(|name| name.replace(' ', "_").to_lowercase()))?;
-    for row in rows {
-        writer.write_record(row)?;
-    }
-    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let columns = COLUMNS.map(|name| name.replace(' ', "_").to_lowercase());
+    topology::spreadsheet::text(std::iter::once(columns.to_vec()).chain(rows.iter().cloned()))
 }

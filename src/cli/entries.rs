@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use p4gen::build::BuildDirectory;
 use p4gen::entries::{Row, rows};
 use serde::Serialize;
+use topology::spreadsheet;
 
 use super::fault::{Context, Fault};
 use super::given::Given;
@@ -92,11 +93,7 @@ fn as_table(rows: &[Row]) -> String {
 }
 
 fn as_csv(rows: &[Row]) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(Row::COLUMNS)?;
-    for row in rows {
-        writer.write_record(row.cells())?;
-    }
-    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let columns = Row::COLUMNS.map(str::to_owned);
+    let rows = rows.iter().map(|row| row.cells().to_vec());
+    spreadsheet::text(std::iter::once(columns.to_vec()).chain(rows))
 }

@@ -20,6 +20,7 @@ mod prefix;
 mod repair;
 pub mod routes;
 mod search;
+pub mod spreadsheet;
 mod summary;
 #[cfg(test)]
 mod tests;

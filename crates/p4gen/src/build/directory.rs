@@ -202,14 +202,15 @@ fn at(path: &Path) -> impl Fn(io::Error) -> DirectoryError + use<> {
 }
 
 /// A name of a switch or host as a file name: what is not a letter, a digit, `.`, `_` or `-` becomes `%XX`, and
-/// so does a leading dot. Different names stay different.
-pub(crate) fn file_name(name: &str) -> String {
+/// so does a leading dot or `-`: commands take what begins with `-` for an option. Different names stay different.
+#[must_use]
+pub fn file_name(name: &str) -> String {
     use std::fmt::Write as _;
 
     let mut out = String::with_capacity(name.len());
     for (index, byte) in name.bytes().enumerate() {
-        let plain = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        if plain || (byte == b'.' && index > 0) {
+        let plain = byte.is_ascii_alphanumeric() || byte == b'_';
+        if plain || (matches!(byte, b'.' | b'-') && index > 0) {
             out.push(char::from(byte));
         } else {
             // Writing to a string cannot fail.
@@ -226,6 +227,7 @@ mod tests {
     #[test]
     fn names_become_safe_and_stay_apart() {
         assert_eq!(file_name("leaf-1.a"), "leaf-1.a");
+        assert_eq!(file_name("-rf"), "%2Drf");
         assert_eq!(file_name("../etc"), "%2E.%2Fetc");
         assert_eq!(file_name("New York"), "New%20York");
         assert_eq!(file_name("New%20York"), "New%2520York");

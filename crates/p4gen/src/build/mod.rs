@@ -28,7 +28,8 @@ pub use held::HeldError;
 pub use manifest::{BuildDirectory, MANIFEST, Manifest, ManifestError};
 pub use report::BuildReport;
 
-use directory::{Staging, file_name};
+use directory::Staging;
+pub use directory::file_name;
 use manifest::MadeFrom;
 
 use crate::capabilities::{Architecture, Capabilities, Estimate, Refusal};

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::floor::ocs_name;
 use super::{Cable, CableKind, Cabling, Plug};
-use crate::Topology;
+use crate::{Topology, spreadsheet};
 
 #[derive(Serialize)]
 struct CableRow {
@@ -101,5 +101,9 @@ fn csv_of<R: Serialize>(rows: impl Iterator<Item = R>) -> String {
         }
     }
     let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8(bytes).unwrap_or_default()
+    // Names may look like formulas.
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.has_headers(false).from_reader(&*bytes);
+    let rows: Vec<csv::StringRecord> = reader.records().flatten().collect();
+    spreadsheet::text(&rows).unwrap_or_default()
 }
