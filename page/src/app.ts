@@ -42,6 +42,7 @@ export class App {
   private readonly listeners: Listener[] = [];
   private saving = 0;
   private waiting = 0;
+  private loading: Promise<void> = Promise.resolve();
 
   constructor() {
     this.view = new NetworkView("The network", {
@@ -67,7 +68,7 @@ export class App {
   network(): Record<string, unknown> {
     const { kind, numbers, text, hosts_per_node } = this.state.topology;
     const topology = kind === "text"
-      ? { text: { text: text ?? "", hosts_per_node: hosts_per_node ?? 0 } }
+      ? { text: { text: text ?? "", hosts_per_node: hosts_per_node ?? 0, mend: this.state.mended } }
       : { make: { topology: kind === "three-node" ? kind : { [kind === "clos-3" ? "clos" : kind]: numbers } } };
     return { topology, plan: this.planSpec(), without_tags: this.state.without };
   }
@@ -108,7 +109,20 @@ export class App {
   }
 
   /** Makes the topology of the state, and tells whoever shows it. */
-  async load(): Promise<void> {
+  load(): Promise<void> {
+    this.loading = this.make();
+    return this.loading;
+  }
+
+  /** Waits until no topology is being made any more. */
+  async loaded(): Promise<void> {
+    for (let last: Promise<void> | null = null; last !== this.loading; ) {
+      last = this.loading;
+      await last;
+    }
+  }
+
+  private async make(): Promise<void> {
     const number = ++this.asked;
     const topology = await this.ask<Topology>({ call: "topology", topology: this.network().topology });
     if (number !== this.asked || !topology) return;
@@ -145,15 +159,37 @@ export class App {
     this.remember();
   }
 
+  /** Links that are down: by hand, or in the file. */
   failedNumbers(): number[] {
     const links = this.topology?.links ?? [];
     const failed = new Set(this.state.failed);
-    return links.flatMap((link, number) => (failed.has(link.name) ? [number] : []));
+    return links.flatMap((link, number) => (failed.has(link.name) || !link.up ? [number] : []));
+  }
+
+  /** Brings up links and switches that the file has as down, with the switches at the ends of the links. */
+  mend(names: string[]): void {
+    const topology = this.topology;
+    if (!topology) return;
+    const all = new Set([...this.state.mended, ...names]);
+    for (const link of topology.links.filter((one) => all.has(one.name))) {
+      for (const end of [link.a, link.b]) {
+        const one = topology.switches[end.switch ?? -1];
+        if (one && !one.up) all.add(one.name);
+      }
+    }
+    this.state.mended = [...all];
+    void this.load();
   }
 
   toggleLink(number: number): void {
-    const name = this.topology?.links[number]?.name;
+    const link = this.topology?.links[number];
+    const name = link?.name;
     if (!name) return;
+    if (!link.up) {
+      this.state.failed = this.state.failed.filter((one) => one !== name);
+      this.mend([name]);
+      return;
+    }
     const failed = new Set(this.state.failed);
     if (!failed.delete(name)) failed.add(name);
     this.state.failed = [...failed];

@@ -36,6 +36,8 @@ export class NetworkView {
   private pods: Pod[] = [];
   private lines: SVGGElement[] = [];
   private bends: number[] = [];
+  /** The least rate of a link, in Gb/s. */
+  private slowest = 1;
   private nodes = new Map<string, SVGGElement>();
   private ports = new Map<string, number>();
   private bars = new Map<string, { group: SVGGElement; bar: SVGRectElement; pause: SVGPathElement }>();
@@ -156,6 +158,7 @@ export class NetworkView {
     this.inner.classList.toggle("many", drawn > 150);
     this.pods.forEach((pod) => this.drawPod(pod));
     this.bends = bends(topology);
+    this.slowest = Math.min(...topology.links.map((link) => link.gbps).filter((rate) => rate > 0), Infinity);
     this.lines = topology.links.map((link, number) => {
       for (const end of [link.a, link.b]) if (end.switch !== undefined) this.ports.set(`${end.switch}:${end.port}`, number);
       return this.drawLink(number);
@@ -205,8 +208,10 @@ export class NetworkView {
     const group = svg("g", { class: "link" });
     group.append(svg("path", { class: "line" }), svg("path", { class: "hit" }));
     const title = svg("title");
-    title.textContent = link.name;
+    title.textContent = `${link.name}, ${link.gbps} Gb/s${link.up ? "" : ", down in the file"}`;
     group.append(title);
+    // Where rates differ, faster links are thicker.
+    group.style.setProperty("--rate", String(Math.min(2.5, Math.sqrt(link.gbps / this.slowest))));
     group.addEventListener("click", () => this.handlers.link?.(number));
     this.groups.links.append(group);
     return group;
@@ -221,8 +226,10 @@ export class NetworkView {
     const text = svg("text", { class: "name" });
     text.textContent = name;
     group.append(text);
+    const down = kind === "switch" && !this.topology!.switches[number].up;
+    group.classList.toggle("down", down);
     const title = svg("title");
-    title.textContent = kind === "host" ? `${name} ${this.topology!.hosts[number].ipv4}` : name;
+    title.textContent = kind === "host" ? `${name} ${this.topology!.hosts[number].ipv4}` : down ? `${name}, down in the file` : name;
     group.append(title);
     this.nodes.set(name, group);
     const places = kind === "switch" ? this.switches : this.hosts;

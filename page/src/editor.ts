@@ -75,13 +75,18 @@ const lines = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** An editor; `change` hears what is typed, not what is set. */
+/** An editor; `change` hears what is typed and undone, not what is loaded. */
 export class Editor {
   readonly view: EditorView;
   private setting = false;
+  private readonly extensions: Extension[];
+  /** What is shown, by a name that the user of this class gives it. */
+  private name = "";
+  /** Other texts as they were left, with what can be undone in them. */
+  private readonly left = new Map<string, EditorState>();
 
   constructor(parent: HTMLElement, label: string, change: (text: string) => void, code = true) {
-    const extensions: Extension[] = [
+    this.extensions = [
       lineNumbers(), history(), bracketMatching(), lintGutter(), lines, syntaxHighlighting(style),
       keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
       EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
@@ -89,15 +94,31 @@ export class Editor {
         if (update.docChanged && !this.setting) change(update.state.doc.toString());
       }),
     ];
-    if (code) extensions.push(p4);
-    this.view = new EditorView({ parent, state: EditorState.create({ extensions }) });
+    if (code) this.extensions.push(p4);
+    this.view = new EditorView({ parent, state: EditorState.create({ extensions: this.extensions }) });
   }
 
   get text(): string {
     return this.view.state.doc.toString();
   }
 
-  set(text: string): void {
+  /** Whether the text of this name is shown. */
+  shows(name: string): boolean {
+    return name === this.name;
+  }
+
+  /** Shows a text. That is no edit: nothing of it can be undone. What could be undone of a text of this name can be again, if it is still the same. */
+  load(name: string, text: string): void {
+    if (name === this.name && text === this.text) return;
+    this.left.set(this.name, this.view.state);
+    const known = this.left.get(name);
+    this.name = name;
+    const same = known?.doc.toString() === text ? known : undefined;
+    this.view.setState(same ?? EditorState.create({ doc: text, extensions: this.extensions }));
+  }
+
+  /** Puts another text in the place of what is shown, as an edit that can be undone; nobody is told. */
+  replace(text: string): void {
     if (text === this.text) return;
     this.setting = true;
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });

@@ -43,6 +43,8 @@ export interface State {
   /** Where nodes were dragged to, by name. */
   moved: Record<string, [number, number]>;
   failed: string[];
+  /** Links and switches that the file has as down and that are up all the same. */
+  mended: string[];
   colour: Colour;
   /** Whether pods are boxes; null where their number says so. */
   grouped: boolean | null;
@@ -66,6 +68,7 @@ export function usual(): State {
     topology: { kind: "clos", numbers: { leaves: 4, spines: 2, hosts: 2 } },
     moved: {},
     failed: [],
+    mended: [],
     colour: "layer",
     grouped: null,
     opened: [],

@@ -176,7 +176,7 @@ async function does(context, place, address) {
     await says(page, "#panel-network dl", "2 failed");
     // The picture itself: another link fails where it is clicked, and works again.
     const at = await page.evaluate(() => {
-      const link = [...document.querySelectorAll(".link")].find((one) => one.querySelector("title").textContent === "leaf2-spine1");
+      const link = [...document.querySelectorAll(".link")].find((one) => one.querySelector("title").textContent.startsWith("leaf2-spine1,"));
       const line = link.querySelector(".hit");
       const middle = line.getPointAtLength(line.getTotalLength() * 0.42).matrixTransform(line.getScreenCTM());
       return { x: middle.x, y: middle.y };
@@ -212,6 +212,103 @@ async function does(context, place, address) {
     await page.locator(".cm-lint-marker-error").first().waitFor();
     await page.click('button:text-is("Undo edits")');
     await says(page, "#panel-packets .program p", "Compiles");
+    await close(page);
+  });
+
+  await test(`${place}: what is loaded cannot be undone, what is typed can; an empty program is an error`, async () => {
+    const page = await open(context, address);
+    await page.click("#tab-packets");
+    await READY.packets(page);
+    const text = () => page.evaluate(() => window.switchwright.editor.text());
+    const mine = (there) => page.waitForFunction((there) => window.switchwright.editor.text().includes("// mine") === there, there);
+    const before = await text();
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+z");
+    await page.keyboard.press("Control+z");
+    assert.equal(await text(), before);
+    await says(page, "#panel-packets .program p", "Compiles");
+    // Another file and back: nothing of one file is undone in the other, what was typed can be undone still.
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("// mine\n");
+    await mine(true);
+    await page.locator("#panel-packets .files button").nth(1).click();
+    await mine(false);
+    const include = await text();
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+z");
+    assert.equal(await text(), include);
+    await page.locator("#panel-packets .files button").nth(0).click();
+    await mine(true);
+    // What "Undo edits" takes away by mistake comes back.
+    await page.click('button:text-is("Undo edits")');
+    await mine(false);
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+z");
+    await mine(true);
+    await page.keyboard.press("Control+a");
+    await page.keyboard.press("Delete");
+    await page.locator("#panel-packets .program p.bad").filter({ hasText: "declares nothing" }).waitFor();
+    await close(page);
+  });
+
+  await test(`${place}: Play and Step wait for what is being prepared`, async () => {
+    const page = await open(context, address);
+    await page.click("#tab-time");
+    await READY.time(page);
+    const scenario = page.locator("#panel-time select").nth(0);
+    const names = await scenario.locator("option").allTextContents();
+    const others = names.filter((name) => name !== "bounce");
+    const now = () => page.locator("#panel-time .clock").textContent().then((said) => parseInt(said, 10));
+    // Choosing and pressing in one turn: nothing can have been prepared in between.
+    const choose = (name, pressed) => page.evaluate(([name, pressed]) => {
+      const select = document.querySelector("#panel-time select");
+      select.value = name;
+      select.dispatchEvent(new Event("change"));
+      [...document.querySelectorAll("#panel-time button")].find((one) => one.textContent === pressed).click();
+    }, [name, pressed]);
+    await choose(others[0], "Play");
+    await page.locator('#panel-time button:text-is("Pause")').waitFor();
+    await page.waitForFunction(() => parseInt(document.querySelector("#panel-time .clock").textContent, 10) > 0);
+    await choose("bounce", "Step");
+    await page.waitForFunction(() => parseInt(document.querySelector("#panel-time .clock").textContent, 10) > 0);
+    await page.locator('#panel-time button:text-is("Play")').waitFor();
+    assert.ok((await now()) < 1000, "one step, no more");
+    await close(page);
+  });
+
+  await test(`${place}: what is down in the file looks down and can be mended`, async () => {
+    const page = await open(context, address);
+    await page.selectOption("#panel-network select >> nth=0", "text");
+    const node = (name, more = {}) => ({ name, ports: 4, ...more });
+    const file = {
+      format: "switchwright-topology", version: 1, name: "t",
+      switches: [node("s1"), node("s2"), node("s3"), node("s4", { up: false })],
+      hosts: [{ name: "h1" }, { name: "h2" }],
+      links: [
+        { a: "s1:1", b: "h1:0" }, { a: "s2:1", b: "h2:0" }, { a: "s1:2", b: "s2:2", up: false }, { a: "s1:3", b: "s3:1" },
+        { a: "s3:2", b: "s2:3" }, { a: "s4:1", b: "s1:4" },
+      ],
+    };
+    await page.fill("#panel-network textarea", JSON.stringify(file));
+    await page.click('button:text-is("Use this text")');
+    await says(page, "#panel-network dl", "2 failed");
+    await says(page, "#panel-network dl", "1 down");
+    const failed = page.locator(".network .link.failed");
+    assert.equal(await failed.count(), 2);
+    assert.equal(await page.locator(".network .switch.down").count(), 1);
+    await page.click('button:text-is("Mend s1-s2")');
+    await page.locator('button:text-is("Fail s1-s2")').waitFor();
+    assert.equal(await failed.count(), 1);
+    // The packet goes the short way now.
+    await page.click("#tab-packets");
+    await says(page, "#panel-packets .verdict", "Delivered to h2 after 2 switches");
+    await page.click("#tab-network");
+    await page.click('button:text-is("Mend s4")');
+    await page.locator(".network .switch.down").waitFor({ state: "detached" });
+    await page.click('button:text-is("Use this text")');
+    await says(page, "#panel-network dl", "2 failed");
+    await page.click('button:text-is("Mend all")');
+    await page.locator(".network .link.failed").first().waitFor({ state: "detached" });
     await close(page);
   });
 

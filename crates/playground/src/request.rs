@@ -71,6 +71,9 @@ pub(crate) enum Given {
         hosts_per_node: u16,
         /// The topology's name, where the file has none.
         name: Option<String>,
+        /// Links and switches that are up, though the file has them as down.
+        #[serde(default)]
+        mend: Vec<String>,
     },
 }
 

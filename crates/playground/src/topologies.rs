@@ -31,6 +31,7 @@ pub(crate) fn make(given: &Given, trust: Trust) -> Result<(Topology, Vec<String>
             text,
             hosts_per_node,
             name,
+            mend,
         } => {
             let usual = ImportOptions::default();
             let options = ImportOptions {
@@ -41,11 +42,23 @@ pub(crate) fn make(given: &Given, trust: Trust) -> Result<(Topology, Vec<String>
             trust.at_most("hosts at every node", 1_000, *hosts_per_node)?;
             let imported = import(text, &options).map_err(Refusal::wrong)?;
             let notes = imported.notes;
-            (imported.topology, notes)
+            (mended(&imported.topology, mend)?, notes)
         }
     };
     small_enough(&made.0, trust)?;
     Ok(made)
+}
+
+/// A topology with the links and switches of these names up.
+fn mended(topology: &Topology, names: &[String]) -> Result<Topology, Refusal> {
+    let (mut links, mut switches) = (Vec::new(), Vec::new());
+    for name in names {
+        match topology.switch_named(name) {
+            Ok(switch) => switches.push(switch),
+            Err(_) => links.push(topology.link_named(name).map_err(Refusal::wrong)?),
+        }
+    }
+    Ok(topology.with_mended(&links, &switches))
 }
 
 /// Refuses a topology that is too large.

@@ -535,6 +535,19 @@ impl Topology {
         topology
     }
 
+    /// A copy in which the given links and switches are up.
+    #[must_use]
+    pub fn with_mended(&self, links: &[LinkId], switches: &[SwitchId]) -> Self {
+        let mut mended = self.clone();
+        for link in links {
+            mended.links[link.index()].up = true;
+        }
+        for switch in switches {
+            mended.switches[switch.index()].up = true;
+        }
+        mended
+    }
+
     /// A copy in which the given switches are down, and with them their links.
     #[cfg(test)]
     pub(crate) fn with_failed_switches(&self, failed: &[SwitchId]) -> Self {

@@ -31,6 +31,7 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
   function fresh(): void {
     state.moved = {};
     state.failed = [];
+    state.mended = [];
     state.program = null;
     state.grouped = null;
     state.opened = [];
@@ -143,11 +144,13 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     const topology = app.topology;
     if (!topology) return;
     kind.value = state.topology.kind;
+    const failed = new Set(app.failedNumbers());
+    const down = topology.switches.filter((one) => !one.up);
     counts.replaceChildren(facts([
       ["Name", topology.name],
-      ["Switches", String(topology.switches.length)],
+      ["Switches", `${topology.switches.length}${down.length ? `, ${down.length} down` : ""}`],
       ["Hosts", String(topology.hosts.length)],
-      ["Links", `${topology.links.length}${state.failed.length ? `, ${state.failed.length} failed` : ""}`],
+      ["Links", `${topology.links.length}${failed.size ? `, ${failed.size} failed` : ""}`],
     ]));
     const pods = count(topology);
     grouping.hidden = pods === 0;
@@ -157,10 +160,11 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
       el("option", { value: "" }, state.opened.length ? `${state.opened.length} open` : "none"),
       ...Array.from({ length: pods }, (_, pod) => el("option", { value: pod }, `${state.opened.includes(pod) ? "close" : "open"} pod ${pod + 1}`)),
     );
-    const failed = new Set(state.failed);
     const shown = topology.links.map((link, at): [string, number] => [link.name, at]).filter(([name]) => !search || name.includes(search));
-    list.replaceChildren(...shown.slice(0, 200).map(([name, at]) =>
-      el("li", {}, button(failed.has(name) ? `Mend ${name}` : `Fail ${name}`, () => app.toggleLink(at), { class: failed.has(name) ? "failed" : "", "aria-pressed": String(failed.has(name)) }))));
+    list.replaceChildren(
+      ...down.map((one) => el("li", {}, button(`Mend ${one.name}`, () => app.mend([one.name]), { class: "failed", "aria-pressed": "true" }))),
+      ...shown.slice(0, 200).map(([name, at]) =>
+        el("li", {}, button(failed.has(at) ? `Mend ${name}` : `Fail ${name}`, () => app.toggleLink(at), { class: failed.has(at) ? "failed" : "", "aria-pressed": String(failed.has(at)) }))));
     more.textContent = shown.length > 200 ? `${shown.length - 200} more: search by name` : "";
   }
 
@@ -186,6 +190,12 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     el("p", { class: "quiet" }, "Click a link in the picture, or here: it fails, or works again. Drag switches and hosts."),
     el("div", { class: "row" }, find, button("Mend all", () => {
       state.failed = [];
+      const topology = app.topology;
+      const down = [...(topology?.switches ?? []), ...(topology?.links ?? [])].filter((one) => !one.up);
+      if (down.length) {
+        app.mend(down.map((one) => one.name));
+        return;
+      }
       app.view.setFailed([]);
       changed();
       app.remember();
@@ -197,7 +207,7 @@ export function networkScreen(app: App, panel: HTMLElement): { shown(): void } {
     el("div", { class: "row" }, labelled("Kind", kind), labelled("Colours", colour)),
     fields, grouping, counts,
     el("div", { class: "row" },
-      button("Save as file", () => app.topology?.file && save(`${app.topology.name}.json`, "application/json", app.topology.file)),
+      button("Save as file", () => void app.loaded().then(() => app.topology?.file && save(`${app.topology.name}.json`, "application/json", app.topology.file))),
       button("Undo dragging", () => {
         state.moved = {};
         app.group();

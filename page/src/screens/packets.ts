@@ -5,8 +5,11 @@ import { button, check, el, fill, labelled, number, select } from "../dom.ts";
 import { Editor } from "../editor.ts";
 import type { CompileAnswer, Hop, Shown, SourceFile, StfAnswer, Walk } from "../types.ts";
 
-/** How long the editor's findings took to come, for tests. */
-const meter: { diagnosed: number[] } = { diagnosed: [] };
+/** Warnings about programs that no switch can run. */
+const IDLE = new Set(["arch", "empty"]);
+
+/** How long the editor's findings took to come, and its whole text, for tests. */
+const meter: { diagnosed: number[]; text: () => string } = { diagnosed: [], text: () => "" };
 export { meter as editorMeter };
 
 export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
@@ -24,6 +27,8 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
   let file = "";
   let asked = 0;
   let typing = 0;
+  /** "Undo edits" was pressed, and the text is to be shown. */
+  let takenBack = false;
 
   const editor = new Editor(code, "P4 program", (text) => {
     if (file !== walk?.files[0]?.name) return;
@@ -39,6 +44,7 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
     }, 250);
   });
 
+  meter.text = () => editor.text;
   let diagnosing = false;
   let stale = false;
   let errors = 0;
@@ -111,7 +117,14 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
     return area;
   }
 
-  async function trace(): Promise<void> {
+  /** The last packet that was sent, until its way is known. */
+  let tracing: Promise<void> = Promise.resolve();
+  function trace(): Promise<void> {
+    tracing = send();
+    return tracing;
+  }
+
+  async function send(): Promise<void> {
     const number = ++asked;
     const spec = packet.mode === "hosts"
       ? { hosts: { from: packet.from, to: packet.to, class: packet.class, lossy: packet.lossy, flow: packet.flow, ipv6: packet.ipv6 } }
@@ -180,10 +193,16 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
       }, { "aria-pressed": String(one.name === file), title: ran ? "Lines of it ran" : "" });
     }), state.program !== null && button("Undo edits", () => {
       state.program = null;
+      takenBack = true;
       void trace();
     }));
     const one = all.find((each) => each.name === file);
-    if (one) editor.set(text_of(one, all));
+    if (!one) return;
+    const text = text_of(one, all);
+    // Pressed by mistake, it is undone like any other edit.
+    if (takenBack && one === all[0] && editor.shows(one.name)) editor.replace(text);
+    else editor.load(one.name, text);
+    takenBack = false;
   }
 
   function text_of(one: SourceFile, all: SourceFile[]): string {
@@ -207,9 +226,11 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
     const answer = program && (await app.ask<CompileAnswer>({ call: "compile", ...program }));
     // What came meanwhile is asked for already.
     if (!answer || !walk || program.text !== source()?.text) return;
-    errors = answer.findings.filter((one) => one.severity === "error").length;
+    // What declares nothing, or no `main`, compiles, and no switch can run it.
+    const stops = answer.findings.filter((one) => one.severity === "error" || IDLE.has(one.code));
+    errors = stops.length;
     findings.textContent = errors
-      ? `${errors} ${errors === 1 ? "error" : "errors"}: ${answer.findings.find((one) => one.severity === "error")?.message}`
+      ? `${errors} ${errors === 1 ? "error" : "errors"}: ${stops[0].message}`
       : `Compiles: ${answer.tables.length} tables, ${answer.actions.length} actions${state.program === null ? "" : "; the switches run what stands here"}.`;
     findings.className = errors ? "bad" : "quiet";
     if (file === walk.files[0]?.name) editor.findings(answer.findings, "main.p4");
@@ -224,6 +245,8 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
 
   /** Plays the case on the program, on a switch of its own without entries but the case's. */
   async function judge(): Promise<void> {
+    // The program comes with the first packet.
+    await tracing;
     const program = source();
     const answer = program && (await app.ask<StfAnswer>({ call: "stf", program, case: area.value }));
     if (!answer) {

@@ -48,14 +48,18 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
   let scenarios: ScenarioView[] = [];
   let runs: Run[] = [];
   let playing = false;
-  let busy = false;
+  /** Whether it is to play, now or when what is being prepared is ready. */
+  let wanted = false;
+  let presses = 0;
+  /** Slices run one after the other. */
+  let turn: Promise<void> = Promise.resolve();
   let ready: Promise<void> | null = null;
   let generation = 0;
   /** The share of the speed that this machine keeps up with. */
   let share = 1;
   let visible = false;
 
-  const play = button("Play", () => void setPlaying(!playing), { class: "main", accesskey: "p" });
+  const play = button("Play", () => void setPlaying(!(playing || wanted)), { class: "main", accesskey: "p" });
   const speed = select([["20", "20 µs per second"], ["100", "100 µs per second"], ["500", "500 µs per second"], ["2000", "2 ms per second"], ["10000", "as fast as it goes"]], String(choice.speed), (value) => {
     choice.speed = Number(value);
     app.remember();
@@ -74,9 +78,25 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
     void begin();
   });
 
-  async function begin(): Promise<void> {
+  /** What is being prepared: a simulation of the chosen scenario. */
+  let preparing: Promise<void> = Promise.resolve();
+  function begin(): Promise<void> {
+    preparing = prepare();
+    return preparing;
+  }
+
+  /** Waits until nothing is being prepared any more. */
+  async function prepared(): Promise<void> {
+    await ready;
+    for (let last: Promise<void> | null = null; last !== preparing; ) {
+      last = preparing;
+      await last;
+    }
+  }
+
+  async function prepare(): Promise<void> {
     const number = ++generation;
-    await setPlaying(false);
+    void setPlaying(false);
     app.remember();
     for (const run of runs) {
       void app.engine.call({ call: "end", simulation: run.started.simulation }).catch(() => undefined);
@@ -147,10 +167,14 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
     return [run.times.map((at) => at / 1000), ...run.goodput.slice(0, 12)];
   }
 
-  /** Runs so many simulated microseconds and shows how things are. */
-  async function advance(micros: number): Promise<void> {
-    if (busy || !runs.length) return;
-    busy = true;
+  /** Runs so many simulated microseconds, after those that are asked for already, and shows how things are. */
+  function advance(micros: number): Promise<void> {
+    turn = turn.then(() => slice(micros));
+    return turn;
+  }
+
+  async function slice(micros: number): Promise<void> {
+    if (!runs.length) return;
     const number = generation;
     try {
       const start = performance.now();
@@ -165,11 +189,17 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
     } catch (error) {
       app.say(error instanceof Error ? error.message : String(error), true);
       playing = false;
-      play.textContent = "Play";
+      wanted = false;
+      shownPlaying();
       runs = [];
-    } finally {
-      busy = false;
     }
+  }
+
+  /** A step by hand: of what is chosen, when that is prepared. */
+  async function step(): Promise<void> {
+    await setPlaying(false);
+    await prepared();
+    await advance(Math.max(1, choice.speed / 30));
   }
 
   function take(run: Run, now: SimulationState): void {
@@ -229,25 +259,48 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
     return runs.length === 0 || runs.every((run) => run.state?.ended);
   }
 
+  /** What the button says: while something is prepared that is to be played, pressing it again takes that back. */
+  function shownPlaying(): void {
+    play.textContent = playing ? "Pause" : wanted ? "Preparing" : "Play";
+    play.setAttribute("aria-pressed", String(playing || wanted));
+    play.setAttribute("aria-busy", String(wanted && !playing));
+  }
+
   async function setPlaying(on: boolean): Promise<void> {
-    if (on && ready) await ready;
-    if (on && ended() && runs.length) await begin();
-    playing = on && runs.length > 0;
-    play.textContent = playing ? "Pause" : "Play";
-    play.setAttribute("aria-pressed", String(playing));
+    const mine = ++presses;
+    wanted = on;
+    if (!on) playing = false;
+    shownPlaying();
+    if (!on) return;
+    await prepared();
+    // Pressed again meanwhile, or something else was chosen.
+    if (mine !== presses) return;
+    if (ended() && runs.length) {
+      await begin();
+      // That stopped what played, and nobody pressed since.
+      if (mine + 1 === presses && !ended()) await setPlaying(true);
+      return;
+    }
+    playing = runs.length > 0;
+    wanted = playing;
+    shownPlaying();
     if (!playing) return;
     meter.frames = 0;
     const start = performance.now();
     let last = start;
     const frame = async (at: number) => {
-      if (!playing) return;
+      if (!playing || mine !== presses) return;
       const passed = Math.min(0.1, Math.max(0, at - last) / 1000);
       last = at;
       await advance(Math.max(0.5, choice.speed * passed * share));
+      // Something else was chosen or pressed meanwhile.
+      if (mine !== presses) return;
       meter.frames++;
       meter.seconds = (performance.now() - start) / 1000;
       if (ended()) {
         playing = false;
+        wanted = false;
+        shownPlaying();
         play.textContent = "Play again";
         return;
       }
@@ -257,6 +310,7 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
   }
 
   async function toggle(link: number): Promise<void> {
+    await prepared();
     for (const run of runs) {
       const name = run.started.topology.links[link]?.name;
       const failed = run.state?.failed.includes(link);
@@ -267,6 +321,7 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
   }
 
   async function reroute(who: string): Promise<void> {
+    await prepared();
     for (const run of runs) {
       const state = await app.ask<SimulationState>({ call: "change", simulation: run.started.simulation, reroute: who });
       if (state) run.state = state;
@@ -280,7 +335,7 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
     here, beside,
     el("div", { class: "row controls" },
       play,
-      button("Step", () => void setPlaying(false).then(() => advance(Math.max(1, choice.speed / 30))), { title: "A thirtieth of a second at this speed", accesskey: "s" }),
+      button("Step", () => void step(), { title: "A thirtieth of a second at this speed", accesskey: "s" }),
       button("From the start", () => void begin()), clock),
     about, verdicts, curves,
     el("div", { class: "row" }, el("span", { class: "quiet" }, "Click a link to fail or mend it now."),
@@ -295,8 +350,8 @@ export function timeScreen(app: App, panel: HTMLElement, views: HTMLElement): { 
     if ((event.target as HTMLElement).closest("input, select, textarea, button, summary")) return;
     if (event.key === " ") {
       event.preventDefault();
-      void setPlaying(!playing);
-    } else if (event.key === ".") void setPlaying(false).then(() => advance(Math.max(1, choice.speed / 30)));
+      void setPlaying(!(playing || wanted));
+    } else if (event.key === ".") void step();
   });
 
   return {
