@@ -93,6 +93,7 @@ fn cases_come_from_the_program_and_not_from_the_students_copy() {
         "{whole:#}"
     );
     // Cases that fail are deleted, made easy, added; the lab's file says others; the folder is called otherwise.
+    copy(&labs.join("common"), &folder.path().join("common"));
     for name in ["01-first-parser", "mine"] {
         let copied = folder.path().join(name);
         copy(&labs.join("01-first-parser"), &copied);
