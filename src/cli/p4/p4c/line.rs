@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::{self, Act, Choice, Meaning, Value};
 use super::warnings::{self, Action, Warnings};
-use super::write::Format;
+use super::write::{Dependencies, Format};
 use crate::cli::fault::Fault;
 
 /// Which of p4c's programs is stood in for.
@@ -46,16 +46,6 @@ pub(super) enum Steps {
     Compile,
     /// `-M`.
     Dependencies,
-}
-
-/// The rule for make.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Dependencies {
-    /// `-MD`: beside the output.
-    pub(super) beside: bool,
-    pub(super) file: Option<PathBuf>,
-    pub(super) targets: Vec<String>,
-    pub(super) phony: bool,
 }
 
 /// A command line.

@@ -1,11 +1,10 @@
 //! What p4c writes beside JSON: messages of P4Runtime in their formats, rules for make.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use p4runtime::to_dynamic;
 use prost::{Message, Name};
 
-use super::line::Dependencies;
 use crate::cli::fault::{Context, Fault};
 
 /// Formats of P4Runtime's messages.
@@ -65,6 +64,16 @@ impl Format {
             }
         })
     }
+}
+
+/// What a line says of the rule for make.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dependencies {
+    /// `-MD`: beside the output.
+    pub(super) beside: bool,
+    pub(super) file: Option<PathBuf>,
+    pub(super) targets: Vec<String>,
+    pub(super) phony: bool,
 }
 
 /// A rule for make: what the target is made of.
