@@ -356,3 +356,72 @@ fn findings_have_colours_where_they_are_wanted() {
     assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
     assert!(!coloured(&[("CLICOLOR", "1")]));
 }
+
+#[test]
+fn a_library_is_not_taken_for_a_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(
+        at.join("lib.p4"),
+        "#include <core.p4>\nheader h_t { bit<8> a; }\n",
+    )
+    .expect("a writable folder");
+    let words = ["lib.p4", "no `main`", "library", "name the program"];
+    let words = words.as_slice();
+    for args in [
+        &["p4", "info", "lib.p4"][..],
+        &["p4", "ir", "lib.p4"],
+        &["p4", "compile", "lib.p4", "-o", "lib.json"],
+        &["p4", "run", "lib.p4", "00"],
+        &["p4", "bench", "lib.p4"],
+        &["p4", "explain", "lib.p4", "--pass", "tables"],
+    ] {
+        refused(at, args, 2, words);
+    }
+    assert!(!at.join("lib.json").exists());
+    json(at, &["p4", "check", "lib.p4"]);
+}
+
+/// A program of several pipes is accepted; executors, which play one, say so.
+#[test]
+fn several_pipes_are_accepted_and_not_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("bmv2-tests/cases/tna/path.p4");
+    let text = fs::read_to_string(case).expect("the case");
+    let end = text.rfind("Pipeline(").expect("its pipeline");
+    let (before, pipeline) = text.split_at(end);
+    let (pipeline, main) = pipeline.split_once(';').expect("its end");
+    let name = pipeline.split_whitespace().last().expect("its name");
+    let other = pipeline.replace(&format!(") {name}"), ") another");
+    let main = main.replace(
+        &format!("Switch({name})"),
+        &format!("Switch({name}, another)"),
+    );
+    fs::write(
+        at.join("two.p4"),
+        format!("{before}{pipeline};\n{other};{main}"),
+    )
+    .expect("a writable folder");
+    json(at, &["p4", "check", "two.p4"]);
+    let words = ["2 different pipelines", "programs of one pipeline"];
+    refused(at, &["p4", "run", "two.p4", "00"], 3, &words);
+}
+
+/// A table that no packet meets is not in BMv2's JSON, nor are its direct counter and meter.
+#[test]
+fn a_table_that_is_not_applied_is_compiled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let unused = "direct_meter<bit<2>>(MeterType.bytes) dm; direct_counter(CounterType.packets) dc;\n\
+        action colour() { dm.read(m.c); dc.count(); }\n\
+        table unused { key = { hdr.h.a : exact; } actions = { colour; } meters = dm; counters = dc; }\n";
+    let text = ECHO.replace("struct meta { }", "struct meta { bit<2> c; }");
+    let text = text.replace("action set", &format!("{unused}action set"));
+    fs::write(at.join("unused.p4"), text).expect("a writable folder");
+    json(at, &["p4", "compile", "unused.p4", "-o", "unused.json"]);
+    let written: Value =
+        serde_json::from_slice(&fs::read(at.join("unused.json")).unwrap()).unwrap();
+    assert_eq!(written["meter_arrays"], Value::Array(vec![]));
+    assert_eq!(written["counter_arrays"], Value::Array(vec![]));
+}

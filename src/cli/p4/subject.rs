@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use netsim::embedded;
-use p4exec::{Executor, ExecutorKind};
+use p4exec::{BuildError, Executor, ExecutorKind};
 use p4front::source::{FileId, SourceMap};
 use p4front::{Compiled, Options};
 use p4gen::build::BuildDirectory;
@@ -82,10 +82,15 @@ impl Source {
     pub(super) fn compile(&self, terminal: &Terminal) -> Result<Compiled, Fault> {
         let mut map = SourceMap::new();
         let main = self.load(&mut map)?;
-        p4front::compile(&mut map, main, &self.options()).map_err(|found| {
+        let compiled = p4front::compile(&mut map, main, &self.options()).map_err(|found| {
             terminal.finding(found.render_coloured(&map).trim_end());
             Fault::shown(Status::Input)
-        })
+        })?;
+        if compiled.ir.main.type_name.is_empty() {
+            let text = format!("{}: {}", self.program.display(), BuildError::NoMain);
+            return Err(Fault::input(text).help("name the program: the file that has `main`"));
+        }
+        Ok(compiled)
     }
 
     /// The program, from whichever form; `p4info` names its P4Info where the program is JSON.

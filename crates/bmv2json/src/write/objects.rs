@@ -30,8 +30,9 @@ impl Writer<'_> {
         }
     }
 
+    /// The table of a direct counter or meter, if it is one that was written: one that is applied.
     fn bound_to(&self, id: ExternId) -> Option<&Table> {
-        let mut tables = self.p.tables.values();
+        let mut tables = self.placed.keys().map(|table| &self.p.tables[*table]);
         tables.find(|t| t.direct.contains(&id))
     }
 

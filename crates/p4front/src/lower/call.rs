@@ -5,7 +5,6 @@ use std::rc::Rc;
 use p4ir::{Assign, Block, Callee, Place, StmtKind, VarKind};
 
 use super::assign::LValue;
-use super::package::is_packet;
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, Body, BodyKind, Entity, FunctionInstance, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, ExprKind};
@@ -566,7 +565,7 @@ impl<'a> Lowerer<'a> {
         for param in params {
             self.annotation_values(&param.annotations);
             let ty = self.ty(&param.ty);
-            if takes_objects && matches!(ty, Ty::Extern(..)) && !is_packet(&ty) {
+            if takes_objects && matches!(ty, Ty::Extern(..)) && !ty.is_packet() {
                 // Without a call, only the type is known.
                 let unknown = || Elab::new(ty.clone(), Val::Poison);
                 let object = objects.next().unwrap_or_else(unknown);

@@ -125,7 +125,7 @@ impl<'a> Lowerer<'a> {
         let Ty::Extern(_, name, targs) = ty else {
             return Object::Packet;
         };
-        if is_packet(ty) {
+        if ty.is_packet() {
             return Object::Packet;
         }
         let span = self.span(param.name.span);
@@ -281,11 +281,6 @@ impl<'a> Lowerer<'a> {
         }
         ok
     }
-}
-
-/// Whether a type is that of packets, whose methods are the language's own.
-pub(super) fn is_packet(ty: &Ty) -> bool {
-    matches!(ty, Ty::Extern(_, name, _) if matches!(&**name, "packet_in" | "packet_out"))
 }
 
 fn is_parser(decl: &ast::Decl) -> bool {

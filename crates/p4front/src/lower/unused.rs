@@ -4,7 +4,6 @@ use p4ir::{Place, VarKind};
 
 use super::call::{Passing, is_optional};
 use super::instance::{BlockInstance, Bound};
-use super::package::is_packet;
 use super::value::{Elab, Object, Val};
 use super::{Body, BodyKind, Lowerer};
 use crate::ast::{self, AnnotationBody, DeclKind, Direction, MethodKind};
@@ -343,7 +342,7 @@ impl<'a> Lowerer<'a> {
                 };
                 bindings.push(Bound::Own(passing));
             } else {
-                let val = if is_packet(&ty) {
+                let val = if ty.is_packet() {
                     Val::Object(Object::Packet)
                 } else {
                     Val::Poison

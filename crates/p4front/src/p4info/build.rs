@@ -184,7 +184,8 @@ fn one_name(kind: &str, name: &str, decl: &ast::Decl, first: &ast::Decl) -> Diag
     Diagnostic::error("annotation", decl.at.span, text).with_related(first.at.span, "the other one")
 }
 
-/// Whether two actions have the same parameters and the same body.
+/// Whether two actions have the same parameters and the same body. What they do with the direct counter and the
+/// direct meter of their table may differ: these belong to the table.
 fn same_action(a: &ActionFact<'_>, b: &ActionFact<'_>) -> bool {
     let (DeclKind::Action(x), DeclKind::Action(y)) = (&a.decl.kind, &b.decl.kind) else {
         return false;
@@ -193,7 +194,25 @@ fn same_action(a: &ActionFact<'_>, b: &ActionFact<'_>) -> bool {
         fact.params.iter().map(|(_, ty)| ty.clone()).collect()
     };
     a.decl.at.id == b.decl.at.id
-        || (x.params == y.params && x.body == y.body && types(a) == types(b))
+        || (x.params == y.params && acts(&x.body) == acts(&y.body) && types(a) == types(b))
+}
+
+/// The statements of an action but for `counter.count()` and `meter.read(colour)`, which only direct counters and meters
+/// have without an index.
+fn acts(body: &ast::Block) -> Vec<&ast::Stmt> {
+    let direct = |stmt: &&ast::Stmt| {
+        let ast::StmtKind::Call(call) = &stmt.kind else {
+            return false;
+        };
+        let ast::ExprKind::Call { callee, args, .. } = &call.kind else {
+            return false;
+        };
+        let ast::ExprKind::Member { member, .. } = &callee.kind else {
+            return false;
+        };
+        matches!((&*member.name, args.len()), ("count", 0) | ("read", 1))
+    };
+    body.stmts.iter().filter(|stmt| !direct(stmt)).collect()
 }
 
 /// A table that lists two actions of one name: an entry could not say which it means.

@@ -339,6 +339,11 @@ impl Ty {
         self.record().is_some_and(|r| r.kind == RecordKind::Union)
     }
 
+    /// Whether it is that of packets, whose methods are the language's own.
+    pub(crate) fn is_packet(&self) -> bool {
+        matches!(self, Ty::Extern(_, name, _) if matches!(&**name, "packet_in" | "packet_out"))
+    }
+
     /// A serialisable enum's underlying type.
     pub(crate) fn enum_repr(&self) -> Option<&Ty> {
         match self {

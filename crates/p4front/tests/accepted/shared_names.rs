@@ -62,6 +62,19 @@ fn an_action_that_a_table_lists_has_its_parameters() {
 }
 
 #[test]
+fn direct_counters_and_meters_are_their_tables() {
+    let objects =
+        "direct_counter(CounterType.packets) seen; direct_meter<bit<2>>(MeterType.bytes) rate;";
+    let counted = format!("{objects} bit<2> c; {SET}");
+    let counted = counted.replace("{ h.a.w", "{ seen.count(); rate.read(c); h.a.w");
+    let text = program(&counted, PUT, "");
+    let text = text.replacen("key = {", "counters = seen; meters = rate; key = {", 1);
+    let names = good(&text).p4info.actions.into_iter();
+    let names = names.filter_map(|a| a.preamble).filter(|p| p.name == "set");
+    assert_eq!(names.count(), 1);
+}
+
+#[test]
 fn different_actions_need_different_names() {
     let refused = |ingress: &str, egress: &str, listed: &str| {
         build(&program(ingress, egress, listed)).expect_err("refused")
