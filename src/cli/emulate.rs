@@ -11,7 +11,8 @@ use lab::emulate::{
 };
 use netlab::Process;
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, Speed};
+use netsim::simulate::Scenario;
+use quantities::BitRate;
 use serde::Serialize;
 
 use super::fault::{Context, Fault, Status};
@@ -41,8 +42,8 @@ pub(super) struct Emulate {
     #[arg(long)]
     without_tags: bool,
     /// Rate of the fastest link; other links, and time, are slower by the same factor.
-    #[arg(long, value_name = "RATE", default_value = "20Mbps", value_parser = rate)]
-    rate: Speed,
+    #[arg(long, value_name = "RATE", default_value = "20Mbps")]
+    rate: BitRate,
     /// How late threads may be before a lossless packet can be lost, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=10_000))]
     lateness: u64,
@@ -67,10 +68,6 @@ pub(super) struct Emulate {
     /// Remove what dead runs left (named namespaces), and do nothing else.
     #[arg(long, conflicts_with_all = ["directory", "scenario", "seed", "without_tags", "rate", "lateness", "named", "pcap", "admin", "mininet", "script", "show"])]
     clean: bool,
-}
-
-fn rate(text: &str) -> Result<Speed, String> {
-    text.parse()
 }
 
 /// What `--clean` removed.
@@ -122,7 +119,7 @@ impl Emulate {
             ));
         }
         let options = Options {
-            rate: self.rate.0,
+            rate: self.rate,
             lateness: std::time::Duration::from_millis(self.lateness),
             named: self.named,
             capture: self.pcap.clone(),
@@ -159,7 +156,7 @@ impl Emulate {
             let what = format!("`{build}` holds nothing for Mininet");
             return Err(Fault::input(what).help("build it with `--formats tutorials`"));
         }
-        let planned = mininet::play(network, scenario, self.rate.0);
+        let planned = mininet::play(network, scenario, self.rate);
         let (play, left_out) = planned.map_err(|error| refuse(&error, name))?;
         if !left_out.is_empty() {
             terminal.note(format!("Mininet does not play {}", left_out.join(", ")));

@@ -8,7 +8,6 @@ use std::path::Path;
 use cable::CableArgs;
 use clap::{Args, Subcommand};
 use expanders::{FlattenedClosArgs, XpanderArgs};
-use netsim::simulate::Speed;
 use quantities::{BitRate, Metres};
 use topology::Topology;
 use topology::generate::{
@@ -78,42 +77,42 @@ impl Kind {
 #[derive(Debug, Args)]
 struct LinkOptions {
     /// Rate of links between switches, in Gb/s (`100` or `100Gbps`).
-    #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits, help_heading = LINKS)]
-    fabric_rate: u64,
+    #[arg(long, default_value = "100", value_name = "GBPS", value_parser = gigabits, help_heading = LINKS)]
+    fabric_rate: BitRate,
     /// Rate of links to hosts, in Gb/s.
-    #[arg(long, default_value_t = 100, value_name = "GBPS", value_parser = gigabits, help_heading = LINKS)]
-    host_rate: u64,
-    /// Length of links between switches, in metres.
-    #[arg(long, default_value_t = 100, value_name = "METRES", help_heading = LINKS)]
-    fabric_length: u32,
+    #[arg(long, default_value = "100", value_name = "GBPS", value_parser = gigabits, help_heading = LINKS)]
+    host_rate: BitRate,
+    /// Length of links between switches, in metres (`3000` or `3km`).
+    #[arg(long, default_value = "100", value_name = "METRES", help_heading = LINKS)]
+    fabric_length: Metres,
     /// Length of links to hosts, in metres.
-    #[arg(long, default_value_t = 10, value_name = "METRES", help_heading = LINKS)]
-    host_length: u32,
+    #[arg(long, default_value = "10", value_name = "METRES", help_heading = LINKS)]
+    host_length: Metres,
     /// The topology file to write.
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     output: String,
 }
 
-/// Reads a rate in whole Gb/s, with or without its unit: `100`, `100Gbps`.
-fn gigabits(text: &str) -> Result<u64, String> {
-    const GIGABIT: u64 = 1_000_000_000;
-    if let Ok(number) = text.parse() {
-        return Ok(number);
-    }
-    let Speed(rate) = text.parse()?;
-    match rate.get() % GIGABIT {
-        0 => Ok(rate.get() / GIGABIT),
-        _ => Err(format!("`{text}` is not a whole number of Gb/s")),
+/// Reads a rate above zero, in Gb/s unless it names a unit: `100`, `2.5`, `400Gbps`.
+fn gigabits(text: &str) -> Result<BitRate, String> {
+    let rate = match text.trim().ends_with(|c: char| c.is_ascii_digit()) {
+        true => format!("{text}Gbps").parse(),
+        false => text.parse::<BitRate>(),
+    };
+    let rate = rate.map_err(|error| error.to_string())?;
+    match rate {
+        BitRate::ZERO => Err("a link with rate 0 carries nothing".to_owned()),
+        _ => Ok(rate),
     }
 }
 
 impl LinkOptions {
     fn cables(&self) -> Cables {
         Cables {
-            host_rate: BitRate::gbps(self.host_rate),
-            fabric_rate: BitRate::gbps(self.fabric_rate),
-            host_length: Metres::new(self.host_length),
-            fabric_length: Metres::new(self.fabric_length),
+            host_rate: self.host_rate,
+            fabric_rate: self.fabric_rate,
+            host_length: self.host_length,
+            fabric_length: self.fabric_length,
         }
     }
 

@@ -2,9 +2,22 @@
 //!
 //! A bare integer in an API says neither what it counts nor in which unit; these newtypes do. They
 //! are plain data (`Copy`, ordered, hashable, serialised as the number inside) and carry only the
-//! arithmetic that makes sense for them.
+//! arithmetic that makes sense for them. All of it saturates: it neither panics nor wraps.
+//!
+//! ```
+//! use quantities::{BitRate, Bytes, Nanos};
+//!
+//! let rate: BitRate = "100 Gb/s".parse()?;
+//! let frame = Bytes::new(1_250);
+//! assert_eq!(rate.time_of(frame), Nanos::new(100));
+//! assert_eq!(rate.bytes_in("10us".parse::<Nanos>()?), Bytes::new(125_000));
+//! assert_eq!((Nanos::new(1_000) + Nanos::new(500)).with_unit().to_string(), "1500ns");
+//! # Ok::<(), quantities::UnitError>(())
+//! ```
 
+mod arithmetic;
 mod progress;
+mod units;
 
 use std::fmt;
 
@@ -12,6 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use progress::{Cancelled, Progress};
+pub use units::{UnitError, WithUnit};
 
 /// Declares a transparent integer newtype with `new`, `get`, `Display` and conversions.
 macro_rules! quantity {

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
-use netsim::simulate::{Size, Speed, Time};
-use quantities::BitRate;
+use quantities::{BitRate, Bytes, Nanos, UnitError};
 use switchd::ports::PortBinding;
 use switchd::server::DEFAULT_ADDRESS;
 use switchd::server::build::BuildLimits;
@@ -69,10 +68,10 @@ pub(in crate::cli) struct Switch {
     pub(super) use_files: Option<u64>,
     /// The most memory that building a program may take that a client pushes.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", help_heading = PUSHED)]
-    pub(super) build_memory: Size,
+    pub(super) build_memory: Bytes,
     /// The most processor time for that; by the clock it may take four times as long.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = build_time, help_heading = PUSHED)]
-    pub(super) build_time: Time,
+    pub(super) build_time: Nanos,
     /// Where random numbers of programs begin.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
@@ -94,16 +93,15 @@ fn queue_count(text: &str) -> Result<NonZeroU8, String> {
 }
 
 fn port_rate(text: &str) -> Result<BitRate, String> {
-    let rate: Speed = text.parse()?;
-    if rate.0.get() == 0 {
-        return Err("a port with rate 0 could never send".to_owned());
+    match text.parse().map_err(|error: UnitError| error.to_string())? {
+        BitRate::ZERO => Err("a port with rate 0 could never send".to_owned()),
+        rate => Ok(rate),
     }
-    Ok(rate.0)
 }
 
-fn build_time(text: &str) -> Result<Time, String> {
-    let time: Time = text.parse()?;
-    if time.0.get() < 1_000_000_000 {
+fn build_time(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error: UnitError| error.to_string())?;
+    if time.get() < 1_000_000_000 {
         return Err("less than a second cannot be held to".to_owned());
     }
     Ok(time)
@@ -347,9 +345,9 @@ impl Switch {
 
     /// What building a pushed program may take.
     pub(super) fn build_limits(&self) -> BuildLimits {
-        let processor = Duration::from_nanos(self.build_time.0.get());
+        let processor = Duration::from_nanos(self.build_time.get());
         BuildLimits {
-            memory: self.build_memory.0,
+            memory: self.build_memory,
             processor,
             time: processor * 4,
         }

@@ -6,17 +6,6 @@ use super::error::ScenarioError;
 use super::quantity::Time;
 use super::scenario::Scenario;
 
-/// A time as scenarios write it.
-fn text(time: Time) -> String {
-    let nanos = time.0.get();
-    match nanos {
-        0 => "0us".to_owned(),
-        _ if nanos.is_multiple_of(1_000_000) => format!("{}ms", nanos / 1_000_000),
-        _ if nanos.is_multiple_of(1_000) => format!("{}us", nanos / 1_000),
-        _ => format!("{nanos}ns"),
-    }
-}
-
 /// Whether everything in a scenario can come to pass.
 ///
 /// # Errors
@@ -26,8 +15,8 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let late = |place: String, what: &str, at: Time| {
         let problem = format!(
             "{what} at {}, but the simulation ends at {}; have it earlier or make `duration` longer",
-            text(at),
-            text(end)
+            at.0.with_unit(),
+            end.0.with_unit()
         );
         Err(ScenarioError::wrong(place, problem))
     };
@@ -48,7 +37,10 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         if let Some(stop) = flow.stop
             && stop.0.get() <= flow.start.map_or(0, |start| start.0.get())
         {
-            let problem = format!("stops at {}, which is not after its start", text(stop));
+            let problem = format!(
+                "stops at {}, which is not after its start",
+                stop.0.with_unit()
+            );
             return Err(ScenarioError::wrong(flow.place(number), problem));
         }
         if let Some(name) = &flow.name
