@@ -8,7 +8,7 @@ use p4ir::{
 };
 
 use super::assign::Selection;
-use super::call::ArgVal;
+use super::call::{ArgVal, Args};
 use super::value::{Elab, Object, Val};
 use super::{BodyKind, Lowerer};
 use crate::ast::{self, DeclKind, ExprKind, MethodKind, NodeId};
@@ -154,20 +154,27 @@ impl<'a> Lowerer<'a> {
             return Elab::poison();
         };
         let void = Elab::new(Ty::Void, Val::Void);
-        match (&*member.name, args) {
-            ("extract", [header, rest @ ..]) => {
-                self.extract(
-                    type_args,
-                    &header.value,
-                    rest.first().map(|a| &a.value),
-                    span,
-                );
+        let what = format!("`{member}`");
+        let Some(bound) = self.bind(&what, &proto.params, args, span) else {
+            return Elab::poison();
+        };
+        let given: Vec<&ast::Expr> = bound.slots.iter().flatten().map(|a| &a.value).collect();
+        match (&*member.name, given.as_slice()) {
+            ("extract", [header]) => {
+                self.extract(type_args, header, None, span);
+                void
+            }
+            ("extract", [header, size]) => {
+                let size = Size {
+                    expr: size,
+                    first: bound.order.first() == Some(&1),
+                };
+                self.extract(type_args, header, Some(size), span);
                 void
             }
             ("lookahead", []) => self.lookahead(type_args, span),
             ("advance", [bits]) => {
-                let value = self.expr(&bits.value, Some(&Ty::bit(32)));
-                let value = self.coerce(value, &Ty::bit(32), bits.at.span);
+                let value = self.bit_count(bits);
                 if !value.is_poison() {
                     let bits = self.scalar(&value, span);
                     self.emit(StmtKind::Advance { bits }, span);
@@ -184,7 +191,7 @@ impl<'a> Lowerer<'a> {
             ("emit", [value]) => {
                 let value_span = value.at.span;
                 let want = type_args.first().map(|t| self.ty(t));
-                let value = self.expr(&value.value, want.as_ref());
+                let value = self.expr(value, want.as_ref());
                 let value = match &want {
                     Some(ty) => self.coerce(value, ty, value_span),
                     None => value,
@@ -237,15 +244,24 @@ impl<'a> Lowerer<'a> {
         }
     }
 
+    /// A number of bits of a packet.
+    fn bit_count(&mut self, e: &'a ast::Expr) -> Elab<'a> {
+        let value = self.expr(e, Some(&Ty::bit(32)));
+        self.coerce(value, &Ty::bit(32), e.at.span)
+    }
+
     fn extract(
         &mut self,
         type_args: &'a [ast::Type],
         header: &'a ast::Expr,
-        size: Option<&'a ast::Expr>,
+        size: Option<Size<'a>>,
         span: Span,
     ) {
         let given = type_args.first().map(|t| self.ty(t));
-        let (place, ty) = if matches!(header.kind, ExprKind::DontCare) {
+        let early = size.filter(|size| size.first);
+        let mut early = early.map(|size| self.bit_count(size.expr));
+        let mark = self.emitter.out.len();
+        let (mut place, ty) = if matches!(header.kind, ExprKind::DontCare) {
             let Some(ty) = given else {
                 self.error(
                     "type",
@@ -265,6 +281,11 @@ impl<'a> Lowerer<'a> {
                 None => return,
             }
         };
+        if let Some(early) = &mut early
+            && self.emitter.out.len() > mark
+        {
+            self.spill(early, mark, span);
+        }
         if matches!(ty, Ty::Param(..) | Ty::Poison) {
             return;
         }
@@ -314,7 +335,7 @@ impl<'a> Lowerer<'a> {
                 header: place.clone(),
                 advance,
             },
-            Some(e) => {
+            Some(size) => {
                 if !ty.has_varbit() {
                     self.error(
                         "type",
@@ -323,8 +344,15 @@ impl<'a> Lowerer<'a> {
                     );
                     return;
                 }
-                let value = self.expr(e, Some(&Ty::bit(32)));
-                let value = self.coerce(value, &Ty::bit(32), e.at.span);
+                let value = early.unwrap_or_else(|| {
+                    let mark = self.emitter.out.len();
+                    let value = self.bit_count(size.expr);
+                    // The size cannot move `next`, but other indices.
+                    if self.emitter.out.len() > mark && advance.is_none() {
+                        self.freeze(&mut place, mark, span);
+                    }
+                    value
+                });
                 let size = self.scalar(&value, span);
                 StmtKind::ExtractVarbit {
                     header: place.clone(),
@@ -466,12 +494,12 @@ impl<'a> Lowerer<'a> {
         let Some(values) = self.arguments(&proto.params, &tys, &bound, span) else {
             return Elab::poison();
         };
-        let Some(targs) = self.settle(&targs, proto, &bound, span) else {
+        let Some(targs) = self.settle(&targs, proto, &bound.slots, span) else {
             return Elab::poison();
         };
         self.checker.infer.give_widths(&outer_args);
         self.check_settled(&proto.params, &tys, span);
-        self.check_ints(&ints, &tys, &bound, span);
+        self.check_ints(&ints, &tys, &bound.slots, span);
         // A result that nothing gives a type is none.
         let result = match self.checker.infer.is_dont_care(&result) {
             true => Ty::Void,
@@ -493,21 +521,21 @@ impl<'a> Lowerer<'a> {
         object: Option<ExternId>,
         proto: &'a ast::Prototype,
         targs: &[Ty],
-        values: Vec<ArgVal<'a>>,
+        values: Args<'a>,
         tys: &[Ty],
         result: Ty,
         span: Span,
     ) -> Elab<'a> {
         if object.is_none() {
             match &*proto.name.name {
-                "static_assert" => return self.static_assert(&values, span),
-                "verify" => return self.verify(&values, span),
+                "static_assert" => return self.static_assert(&values.values, span),
+                "verify" => return self.verify(&values.values, span),
                 _ => {}
             }
         }
         let mut args = Vec::new();
         let mut after = Vec::new();
-        for (value, ty) in values.into_iter().zip(tys) {
+        for (slot, (value, ty)) in values.values.into_iter().zip(tys).enumerate() {
             let ty = self.checker.infer.resolve(ty);
             args.push(match value {
                 ArgVal::Omitted => ExternArg::Omitted,
@@ -520,7 +548,7 @@ impl<'a> Lowerer<'a> {
                             let temp = self.temp(&ty, span);
                             let old = now.unwrap_or_else(|| self.load(&l, span));
                             self.store(&temp, &ty, old, span);
-                            after.push((l.clone(), temp.clone()));
+                            after.push((slot, l.clone(), temp.clone()));
                             temp
                         }
                     };
@@ -570,7 +598,9 @@ impl<'a> Lowerer<'a> {
             };
             self.emit_extern(call, span);
         }
-        for (l, temp) in after {
+        // Results are copied out as the arguments are written.
+        after.sort_by_key(|(slot, ..)| values.order.iter().position(|at| at == slot));
+        for (_, l, temp) in after {
             let new = Elab::place(l.ty(), temp, false);
             self.store_lvalue(l, new, span);
         }
@@ -656,6 +686,14 @@ impl<'a> Lowerer<'a> {
         }
         Elab::boolean(true)
     }
+}
+
+/// The size of a header with a varbit field that is extracted.
+#[derive(Clone, Copy)]
+struct Size<'a> {
+    expr: &'a ast::Expr,
+    /// The call writes it in front of the header.
+    first: bool,
 }
 
 /// Whether a stack is inside a type.

@@ -24,6 +24,36 @@ pub(super) enum ArgVal<'a> {
     Omitted,
 }
 
+/// The arguments of a call matched to the parameters.
+pub(super) struct Matched<'a> {
+    /// The argument of each parameter, `None` where the call has none.
+    pub(super) slots: Vec<Option<&'a ast::Arg>>,
+    /// Positions of the parameters in the order of evaluation: as the call writes the arguments,
+    /// then those without argument.
+    pub(super) order: Vec<usize>,
+}
+
+/// The elaborated arguments of a call.
+pub(super) struct Args<'a> {
+    /// One per parameter, in the order of the parameters.
+    pub(super) values: Vec<ArgVal<'a>>,
+    /// As in [`Matched`].
+    pub(super) order: Vec<usize>,
+}
+
+impl<'a> Args<'a> {
+    /// The arguments with something of their parameters, in the order of evaluation. Results are copied out in
+    /// this order too (P4_16, section 6.8, step 6).
+    pub(super) fn as_written<T>(self, params: Vec<T>) -> Vec<(T, ArgVal<'a>)> {
+        let pairs = params.into_iter().zip(self.values);
+        let mut pairs: Vec<Option<_>> = pairs.map(Some).collect();
+        let slots = self.order.into_iter();
+        slots
+            .filter_map(|slot| pairs.get_mut(slot)?.take())
+            .collect()
+    }
+}
+
 /// How a parameter is passed.
 #[derive(Clone, Debug)]
 pub(super) struct Passing {
@@ -97,7 +127,7 @@ impl<'a> Lowerer<'a> {
         params: &'a [ast::Param],
         args: &'a [ast::Arg],
         span: Span,
-    ) -> Option<Vec<Option<&'a ast::Arg>>> {
+    ) -> Option<Matched<'a>> {
         match self.match_args(params, args) {
             Ok(bound) => Some(bound),
             Err(wrong) => {
@@ -116,7 +146,7 @@ impl<'a> Lowerer<'a> {
         &self,
         params: &'a [ast::Param],
         args: &'a [ast::Arg],
-    ) -> Result<Vec<Option<&'a ast::Arg>>, Box<Diagnostic>> {
+    ) -> Result<Matched<'a>, Box<Diagnostic>> {
         let wrong = |span, text: String| Box::new(Diagnostic::error("call", span, text));
         if let Some(odd) = args
             .iter()
@@ -125,7 +155,8 @@ impl<'a> Lowerer<'a> {
             let text = "either all arguments are named or none".into();
             return Err(wrong(Some(odd.at.span), text));
         }
-        let mut bound: Vec<Option<&'a ast::Arg>> = vec![None; params.len()];
+        let mut slots: Vec<Option<&'a ast::Arg>> = vec![None; params.len()];
+        let mut order = Vec::with_capacity(params.len());
         for (i, arg) in args.iter().enumerate() {
             let slot = match &arg.name {
                 None => i,
@@ -138,7 +169,8 @@ impl<'a> Lowerer<'a> {
                     }
                 },
             };
-            match bound.get_mut(slot) {
+            order.push(slot);
+            match slots.get_mut(slot) {
                 None => {
                     let text = format!("{} arguments given, {} expected", args.len(), params.len());
                     return Err(wrong(Some(arg.at.span), text));
@@ -150,28 +182,30 @@ impl<'a> Lowerer<'a> {
                 Some(empty) => *empty = Some(arg),
             }
         }
-        for (param, arg) in params.iter().zip(&bound) {
+        order.extend((0..params.len()).filter(|slot| slots[*slot].is_none()));
+        for (param, arg) in params.iter().zip(&slots) {
             if arg.is_none() && param.default.is_none() && !is_optional(param) {
                 let text = format!("the argument for `{}` is missing", param.name);
                 return Err(wrong(None, text));
             }
         }
-        Ok(bound)
+        Ok(Matched { slots, order })
     }
 
-    /// Elaborates arguments in order against parameter types that may contain inference variables; those
-    /// are bound on the way, and all values converted at the end. Where an `out` or `inout` argument is, is saved at once:
-    /// neither a later argument nor the callee can move it.
+    /// Elaborates arguments as they are written, from left to right, against parameter types that may contain inference
+    /// variables; those are bound on the way, and all values converted at the end (P4_16, section 6.8). Where an `out`
+    /// or `inout` argument is, is saved at once: neither a later argument nor the callee can move it.
     pub(super) fn arguments(
         &mut self,
         params: &'a [ast::Param],
         tys: &[Ty],
-        bound: &[Option<&'a ast::Arg>],
+        bound: &Matched<'a>,
         span: Span,
-    ) -> Option<Vec<ArgVal<'a>>> {
-        let mut values: Vec<ArgVal<'a>> = Vec::with_capacity(params.len());
+    ) -> Option<Args<'a>> {
+        let mut values: Vec<Option<ArgVal<'a>>> = params.iter().map(|_| None).collect();
         let mut ok = true;
-        for ((param, ty), arg) in params.iter().zip(tys).zip(bound) {
+        for &slot in &bound.order {
+            let (param, ty, arg) = (&params[slot], &tys[slot], bound.slots[slot]);
             let mark = self.emitter.out.len();
             let mut value = match arg {
                 Some(arg) => self.argument(param, ty, &arg.value),
@@ -192,12 +226,13 @@ impl<'a> Lowerer<'a> {
                 self.fix(l, mark, span);
             }
             ok &= value.is_some();
-            values.push(value.unwrap_or(ArgVal::Omitted));
+            values[slot] = Some(value.unwrap_or(ArgVal::Omitted));
         }
+        let mut values: Vec<ArgVal<'a>> = values.into_iter().flatten().collect();
         if !ok {
             return None;
         }
-        for ((value, ty), arg) in values.iter_mut().zip(tys).zip(bound) {
+        for ((value, ty), arg) in values.iter_mut().zip(tys).zip(&bound.slots) {
             let at = arg.map_or(span, |a| a.value.at.span);
             if let ArgVal::Value(v) = value {
                 if matches!(ty, Ty::Block(..)) {
@@ -212,18 +247,20 @@ impl<'a> Lowerer<'a> {
                 ok &= !v.ty.is_poison();
             }
         }
-        ok.then_some(values)
+        let order = bound.order.clone();
+        ok.then_some(Args { values, order })
     }
 
-    /// Saves the values of arguments, in front of statement `mark`.
+    /// Saves the values of the arguments so far, in front of statement `mark`.
     fn spill_arguments(
         &mut self,
         params: &'a [ast::Param],
-        values: &mut [ArgVal<'a>],
+        values: &mut [Option<ArgVal<'a>>],
         mark: usize,
         span: Span,
     ) {
-        for (param, value) in params.iter().zip(values) {
+        let known = params.iter().zip(values);
+        for (param, value) in known.filter_map(|(p, v)| Some((p, v.as_mut()?))) {
             match value {
                 ArgVal::Value(v) => self.spill(v, mark, span),
                 ArgVal::Ref(l, now @ None) if param.direction == Direction::InOut => {
@@ -447,11 +484,11 @@ impl<'a> Lowerer<'a> {
         let Some(values) = self.arguments(&proto.params, &tys, &bound, span) else {
             return Elab::poison();
         };
-        let Some(targs) = self.settle(&targs, proto, &bound, span) else {
+        let Some(targs) = self.settle(&targs, proto, &bound.slots, span) else {
             return Elab::poison();
         };
         self.check_settled(&proto.params, &tys, span);
-        self.check_ints(&ints, &tys, &bound, span);
+        self.check_ints(&ints, &tys, &bound.slots, span);
         let result = self.checker.infer.resolve(&result);
         match &decl.kind {
             DeclKind::Function(f) => {
@@ -607,12 +644,7 @@ impl<'a> Lowerer<'a> {
         (passed, listed)
     }
 
-    fn call_function(
-        &mut self,
-        f: &FunctionInstance,
-        values: Vec<ArgVal<'a>>,
-        span: Span,
-    ) -> Elab<'a> {
+    fn call_function(&mut self, f: &FunctionInstance, args: Args<'a>, span: Span) -> Elab<'a> {
         let passing: Vec<_> = f
             .params
             .iter()
@@ -626,13 +658,8 @@ impl<'a> Lowerer<'a> {
             let temp = self.temp(ty, span);
             (temp, Place::var(*var), ty.clone())
         });
-        self.emit_call(
-            Callee::Function(f.id),
-            &passing,
-            values,
-            result.as_ref(),
-            span,
-        );
+        let given = args.as_written(passing);
+        self.emit_call(Callee::Function(f.id), given, result.as_ref(), span);
         match result {
             Some((temp, _, ty)) => Elab::place(ty, temp, false),
             None => Elab::new(Ty::Void, Val::Void),
@@ -671,19 +698,19 @@ impl<'a> Lowerer<'a> {
                 direction: p.decl.direction,
             })
             .collect();
-        self.emit_call(Callee::Action(info.id), &passing, values, None, span);
+        let given = values.as_written(passing);
+        self.emit_call(Callee::Action(info.id), given, None, span);
     }
 
-    /// Emits a call with its copies. `result` is where to, where from, and the type.
+    /// Emits a call with its copies. `given` are the arguments as they are written. `result` is where to, where from, and the type.
     pub(super) fn emit_call(
         &mut self,
         callee: Callee,
-        params: &[Passing],
-        values: Vec<ArgVal<'a>>,
+        given: Vec<(Passing, ArgVal<'a>)>,
         result: Option<&(Place, Place, Ty)>,
         span: Span,
     ) {
-        let (copy_in, mut copy_out) = self.copies(params, values, span);
+        let (copy_in, mut copy_out) = self.copies(given, span);
         if let Some((to, from, ty)) = result {
             let value = Elab::place(ty.clone(), from.clone(), false);
             let (copy, ()) = self.nested(|s| s.store(to, ty, value, span));
@@ -699,16 +726,15 @@ impl<'a> Lowerer<'a> {
         );
     }
 
-    /// The copies of a call, each in the order of the parameters.
+    /// The copies of a call, in the order of the arguments as they are written.
     pub(super) fn copies(
         &mut self,
-        params: &[Passing],
-        values: Vec<ArgVal<'a>>,
+        given: Vec<(Passing, ArgVal<'a>)>,
         span: Span,
     ) -> (Vec<Assign>, Block) {
         let mut copy_in = Vec::new();
         let mut copy_out = Block::new();
-        for (param, value) in params.iter().zip(values) {
+        for (param, value) in given {
             let given = match value {
                 ArgVal::Value(v) => Some(v),
                 ArgVal::Ref(l, now) => {

@@ -3,7 +3,7 @@
 use p4ir::{Assign, Block, Callee, ExternInstance, ExternType, Place, StmtKind, VarKind};
 
 use super::assign::Selection;
-use super::call::{ArgVal, Passing};
+use super::call::{ArgVal, Args, Passing};
 use super::value::{Elab, Object, Val};
 use super::{Body, BodyKind, Entity, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, MethodKind, NodeId};
@@ -139,7 +139,7 @@ impl<'a> Lowerer<'a> {
         let values = self.arguments(params, tys, &bound, span);
         self.body.kind = kind;
         let mut out = Vec::new();
-        for (value, arg) in values?.into_iter().zip(bound) {
+        for (value, arg) in values?.values.into_iter().zip(bound.slots) {
             match value {
                 ArgVal::Value(v) if v.is_const() => out.push(v),
                 ArgVal::Value(_) => {
@@ -395,18 +395,18 @@ impl<'a> Lowerer<'a> {
             self.look_at(args);
             return void;
         };
-        let Some(values) = self.arguments(params, &tys, &bound, span) else {
+        let Some(args) = self.arguments(params, &tys, &bound, span) else {
             return void;
         };
         let tys: Vec<Ty> = tys.iter().map(|t| self.checker.infer.resolve(t)).collect();
         if self.blocks[index].applied.is_none() {
-            let bindings = self.choose_bindings(params, &tys, &values);
+            let bindings = self.choose_bindings(params, &tys, &args.values);
             self.elaborate_block(index, bindings, span);
         }
         let Some((callee, bindings)) = self.blocks[index].applied.clone() else {
             return void;
         };
-        self.emit_block_call(callee, &bindings, values, span);
+        self.emit_block_call(callee, &bindings, args, span);
         void
     }
 
@@ -480,15 +480,15 @@ impl<'a> Lowerer<'a> {
         &mut self,
         callee: Callee,
         bindings: &[Bound<'a>],
-        values: Vec<ArgVal<'a>>,
+        args: Args<'a>,
         span: Span,
     ) {
-        let unshared = self.unshared(&values);
-        let mut passed = Vec::new();
+        let unshared = self.unshared(&args.values);
         let mut given = Vec::new();
         // Storage of the first caller that this call has to borrow, with a place to save it.
         let mut borrowed: Vec<(Passing, Place)> = Vec::new();
-        for ((bound, value), place) in bindings.iter().zip(values).zip(unshared) {
+        let params = bindings.iter().zip(unshared).collect();
+        for ((bound, place), value) in args.as_written(params) {
             match bound {
                 Bound::Object(first) => self.same_number(first, &value, span),
                 Bound::Alias(p) if place.as_ref() == Some(&p.place) => {}
@@ -496,16 +496,15 @@ impl<'a> Lowerer<'a> {
                     if matches!(bound, Bound::Alias(_)) {
                         borrowed.push((p.clone(), self.temp(&p.ty, span)));
                     }
-                    passed.push(p.clone());
-                    given.push(value);
+                    given.push((p.clone(), value));
                 }
             }
         }
         if borrowed.is_empty() {
-            self.emit_call(callee, &passed, given, None, span);
+            self.emit_call(callee, given, None, span);
             return;
         }
-        self.emit_borrowing_call(callee, &passed, given, &borrowed, span);
+        self.emit_borrowing_call(callee, given, &borrowed, span);
     }
 
     /// A parameter of type `int` was built into the block when it was first applied.
@@ -530,8 +529,7 @@ impl<'a> Lowerer<'a> {
     fn emit_borrowing_call(
         &mut self,
         callee: Callee,
-        params: &[Passing],
-        values: Vec<ArgVal<'a>>,
+        given: Vec<(Passing, ArgVal<'a>)>,
         borrowed: &[(Passing, Place)],
         span: Span,
     ) {
@@ -543,7 +541,7 @@ impl<'a> Lowerer<'a> {
             let dst = save.clone();
             copy_in.push(Assign { dst, value });
         }
-        for (param, value) in params.iter().zip(values) {
+        for (param, value) in given {
             let stage = self.temp(&param.ty, span);
             let given = match value {
                 ArgVal::Value(v) => Some(v),

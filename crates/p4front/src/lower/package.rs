@@ -62,7 +62,7 @@ impl<'a> Lowerer<'a> {
         let Some(values) = values else {
             return Elab::poison();
         };
-        let mut used = callable.params.iter().zip(&tys).zip(&bound);
+        let mut used = callable.params.iter().zip(&tys).zip(&bound.slots);
         let open = used.find(|((p, ty), arg)| {
             arg.is_none() && p.default.is_some() && !self.checker.infer.known(ty)
         });
@@ -82,8 +82,8 @@ impl<'a> Lowerer<'a> {
             false => String::new(),
         };
         let mut out = Vec::new();
-        for (((param, ty), value), arg) in callable.params.iter().zip(&tys).zip(&values).zip(bound)
-        {
+        let all = callable.params.iter().zip(&tys).zip(&values);
+        for (((param, ty), value), arg) in all.zip(bound.slots) {
             if arg.is_none() && param.default.is_none() {
                 continue;
             }

@@ -11,7 +11,7 @@ use p4ir::{
 
 use super::call::Passing;
 use super::value::{Elab, Object, Val};
-use super::{ActionInfo, Entity, Lowerer, annot, undeclared};
+use super::{ActionInfo, ActionParam, Entity, Lowerer, annot, undeclared};
 use crate::ast::{self, Direction, ExprKind, PropertyValue};
 use crate::diag::{Diagnostic, counted};
 use crate::pp::declared_by;
@@ -393,7 +393,7 @@ impl<'a> Lowerer<'a> {
         let bound = self.bind(&what, params, args, span);
         let values = bound.and_then(|bound| self.arguments(params, &tys, &bound, span));
         match values {
-            Some(values) => self.copies(&passing, values, span),
+            Some(values) => self.copies(values.as_written(passing), span),
             None => (Vec::new(), Block::new()),
         }
     }
@@ -480,17 +480,14 @@ impl<'a> Lowerer<'a> {
         if args.len() != info.params.len() {
             return;
         }
-        let directed = |p: &ast::Param| p.direction != Direction::None;
-        let mut listed = list.bound[index].iter();
-        for (i, param) in info.params.iter().enumerate() {
-            if !directed(param.decl) {
-                continue;
-            }
-            let Some(bound) = listed.next() else { return };
-            let given = args
-                .iter()
-                .find(|a| a.name.as_ref() == Some(&param.decl.name));
-            let given = given.unwrap_or(&args[i]);
+        // Those without a direction come last.
+        let directed = |p: &&ActionParam<'_>| p.decl.direction != Direction::None;
+        for (i, param) in info.params.iter().filter(directed).enumerate() {
+            let listed = argument_of(list.bound[index], param.decl, i);
+            let given = argument_of(args, param.decl, i);
+            let (Some(bound), Some(given)) = (listed, given) else {
+                return;
+            };
             if same_shape(&given.value, &bound.value) {
                 continue;
             }
@@ -777,6 +774,16 @@ pub(super) fn not_listed(path: &ast::Path, span: Span, list: &ActionList<'_>) ->
     let text = format!("`{name}` is not in the table's list of actions");
     let listed = list.infos.iter().map(|info| &*info.decl.name.name);
     Diagnostic::error("table", span, text).with_known("actions of the table", &name.name, listed)
+}
+
+/// The argument for the parameter at a position: by its name, or by the position.
+fn argument_of<'a>(
+    args: &'a [ast::Arg],
+    param: &ast::Param,
+    position: usize,
+) -> Option<&'a ast::Arg> {
+    let named = args.iter().find(|a| a.name.as_ref() == Some(&param.name));
+    named.or_else(|| args.get(position).filter(|a| a.name.is_none()))
 }
 
 /// Whether two expressions are written alike; named fields may come in any order.

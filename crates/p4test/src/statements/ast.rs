@@ -160,7 +160,7 @@ pub enum Expr {
     /// `c ? a : b`
     Mux(Box<Cond>, Box<Expr>, Box<Expr>),
     /// The result of a function.
-    Call(usize, Vec<Arg>),
+    Call(usize, Vec<Given>),
 }
 
 /// How numbers are compared.
@@ -226,6 +226,17 @@ pub enum Arg {
     Place(Lvalue),
 }
 
+/// An argument as a call writes it. A call lists its arguments in the order of evaluation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// Position of the parameter.
+    pub param: usize,
+    /// Whether the call names the parameter. Otherwise the argument stands at its position.
+    pub named: bool,
+    /// What is passed.
+    pub arg: Arg,
+}
+
 /// What a statement calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callee {
@@ -264,7 +275,7 @@ pub enum Stmt {
     /// `t.apply();`
     Apply(usize),
     /// A call whose result, if any, is not used.
-    Call(Callee, Vec<Arg>),
+    Call(Callee, Vec<Given>),
     /// `return;`, in a function with the value.
     Return(Option<Expr>),
     /// `exit;`
@@ -291,6 +302,8 @@ pub struct Callable {
     pub vars: Vec<Var>,
     /// Directions of the parameters, which come first.
     pub directions: Vec<Direction>,
+    /// Default values of the parameters; only numbers of direction `in` have one.
+    pub defaults: Vec<Option<u64>>,
     /// First values of the locals.
     pub init: Vec<Source>,
     /// What it does.
@@ -326,7 +339,7 @@ pub struct Listed {
     /// An action of the control.
     pub action: usize,
     /// Arguments for its parameters with a direction.
-    pub bound: Vec<Arg>,
+    pub bound: Vec<Given>,
 }
 
 /// A choice of a table: an action of its list and constants for the parameters without direction.
@@ -335,7 +348,7 @@ pub struct Choice {
     /// Position in the list.
     pub listed: usize,
     /// The constants.
-    pub data: Vec<Arg>,
+    pub data: Vec<Given>,
 }
 
 /// An entry: per key the value and the mask, and what it chooses.

@@ -1,15 +1,16 @@
 //! The oracle: what a program does to a packet by the rules of P4_16, straight from the tree it was printed from.
 //!
-//! Every call works on values of its own: arguments are evaluated from left to right, each with its value and its place,
-//! the body runs on copies, and results go to the saved places from left to right, also after `exit` (P4_16, section 6.8).
+//! Every call works on values of its own: arguments are evaluated from left to right as the call writes them, each with its
+//! value and its place, the body runs on copies, and results go to the saved places from left to right of the arguments,
+//! also after `exit` (P4_16, section 6.8).
 //! Where the language leaves a number undefined it stays so; a decision that depends on one ends the packet as
 //! [`Outcome::Undefined`].
 
 use std::collections::BTreeSet;
 
 use super::ast::{
-    Arg, Block, Callee, Choice, Code, Cond, Direction, Expr, Kind, Lvalue, Op, Program, Record,
-    Source, Step, Stmt, Table, Test, Ty, VarRef,
+    Arg, Block, Callee, Choice, Code, Cond, Direction, Expr, Given, Kind, Lvalue, Op, Program,
+    Record, Source, Step, Stmt, Table, Test, Ty, VarRef,
 };
 use super::value::{Value, ones};
 use super::walk;
@@ -189,14 +190,23 @@ impl<'p> Machine<'p> {
         &mut self,
         frame: usize,
         callee: Callee,
-        args: impl IntoIterator<Item = &'p Arg>,
+        args: impl IntoIterator<Item = &'p Given>,
     ) -> Result<Option<Value>, Stop> {
         let code = self.program.called(self.frames[frame].code, callee);
         let callable = self.program.code(code);
-        let mut vars = Vec::new();
+        let params: Vec<_> = callable.params().collect();
+        let defaults = params.iter().zip(&callable.defaults);
+        let mut vars: Vec<Value> = defaults
+            .map(|((param, _), default)| match param.ty {
+                Ty::Bits(width) => Value::Number(width, *default),
+                other => Value::undefined(other),
+            })
+            .collect();
         let mut results = Vec::new();
-        for (index, ((param, direction), arg)) in callable.params().zip(args).enumerate() {
-            let value = match arg {
+        for given in args {
+            let index = given.param;
+            let (param, direction) = params[index];
+            let value = match &given.arg {
                 Arg::Value(source) => {
                     if direction == Direction::None && walk::has_calls(source) {
                         self.faults.insert(Fault::CallAsData);
@@ -221,7 +231,7 @@ impl<'p> Machine<'p> {
                     value
                 }
             };
-            vars.push(value);
+            vars[index] = value;
         }
         let outer = match self.frames[frame].code {
             Code::Action(..) => self.frames[frame].outer,
@@ -591,7 +601,7 @@ impl<'p> Machine<'p> {
 
     fn act(&mut self, frame: usize, table: &'p Table, choice: &'p Choice) -> Result<(), Stop> {
         let listed = &table.actions[choice.listed];
-        let bound = listed.bound.iter().filter_map(|arg| match arg {
+        let bound = listed.bound.iter().filter_map(|given| match &given.arg {
             Arg::Place(place) => Some(place),
             Arg::Value(_) => None,
         });

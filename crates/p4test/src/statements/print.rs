@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::ast::{
-    Arg, Block, Callable, Callee, Choice, Code, Cond, Control, Direction, ELEMENTS, Expr, Kind,
-    Lvalue, Op, Parser, Program, Record, Source, Step, Stmt, Table, Test, Ty, Var,
+    Arg, Block, Callable, Callee, Choice, Code, Cond, Control, Direction, ELEMENTS, Expr, Given,
+    Kind, Lvalue, Op, Parser, Program, Record, Source, Step, Stmt, Table, Test, Ty, Var,
 };
 use super::walk::{Reached, reached};
 
@@ -127,9 +127,11 @@ impl<'p> Printer<'p> {
     }
 
     fn params(callable: &Callable) -> Vec<String> {
-        let one =
-            |(var, direction): (&Var, Direction)| format!("{direction}{} {}", var.ty, var.name);
-        callable.params().map(one).collect()
+        let one = |((var, direction), default): ((&Var, Direction), &Option<u64>)| {
+            let default = default.map_or(String::new(), |value| format!(" = {value}"));
+            format!("{direction}{} {}{default}", var.ty, var.name)
+        };
+        callable.params().zip(&callable.defaults).map(one).collect()
     }
 
     fn locals(&mut self, callable: &Callable) {
@@ -244,7 +246,7 @@ impl<'p> Printer<'p> {
             let text = format!(
                 "{}({});",
                 self.action(listed.action),
-                self.args(&listed.bound)
+                self.args(Callee::Action(listed.action), &listed.bound)
             );
             self.line(&text);
         }
@@ -281,8 +283,13 @@ impl<'p> Printer<'p> {
 
     fn choice(&self, table: &Table, choice: &Choice) -> String {
         let listed = &table.actions[choice.listed];
-        let args: Vec<&Arg> = listed.bound.iter().chain(&choice.data).collect();
-        format!("{}({})", self.action(listed.action), self.args(args))
+        let args: Vec<&Given> = listed.bound.iter().chain(&choice.data).collect();
+        let callee = Callee::Action(listed.action);
+        format!(
+            "{}({})",
+            self.action(listed.action),
+            self.args(callee, args)
+        )
     }
 
     // ----- statements -----
@@ -362,13 +369,15 @@ impl<'p> Printer<'p> {
         }
     }
 
-    fn call(&self, callee: Callee, args: &[Arg]) -> String {
-        let args = self.args(args);
+    fn call(&self, callee: Callee, args: &[Given]) -> String {
+        let named = args.iter().any(|given| given.named);
+        let args = self.args(callee, args);
         match callee {
             Callee::Function(f) => format!("{}({args});", self.program.functions[f].name),
             Callee::Action(a) => format!("{}({args});", self.action(a)),
             Callee::Control(i) => format!("i{i}.apply({args});"),
             Callee::Parser(i) if args.is_empty() => format!("i{i}.apply(pkt);"),
+            Callee::Parser(i) if named => format!("i{i}.apply(pkt = pkt, {args});"),
             Callee::Parser(i) => format!("i{i}.apply(pkt, {args});"),
         }
     }
@@ -380,10 +389,18 @@ impl<'p> Printer<'p> {
 
     // ----- values -----
 
-    fn args<'a>(&self, args: impl IntoIterator<Item = &'a Arg>) -> String {
-        let one = |arg: &Arg| match arg {
-            Arg::Value(value) => self.source(value),
-            Arg::Place(place) => self.place(place),
+    fn args<'a>(&self, callee: Callee, args: impl IntoIterator<Item = &'a Given>) -> String {
+        let code = self.program.called(self.code, callee);
+        let params = &self.program.code(code).vars;
+        let one = |given: &Given| {
+            let value = match &given.arg {
+                Arg::Value(value) => self.source(value),
+                Arg::Place(place) => self.place(place),
+            };
+            match given.named {
+                true => format!("{} = {value}", params[given.param].name),
+                false => value,
+            }
         };
         let all: Vec<String> = args.into_iter().map(one).collect();
         all.join(", ")
@@ -450,7 +467,7 @@ impl<'p> Printer<'p> {
             }
             Expr::Call(function, args) => {
                 let name = &self.program.functions[*function].name;
-                format!("{name}({})", self.args(args))
+                format!("{name}({})", self.args(Callee::Function(*function), args))
             }
         }
     }

@@ -112,7 +112,7 @@ impl Visitor for Edit {
                 Some((**a).clone())
             }
             (Expr::Binary(_, _, b) | Expr::Mux(_, _, b), Way::Second) => Some((**b).clone()),
-            (Expr::Call(_, args), Way::Operand) => args.iter().find_map(|arg| match arg {
+            (Expr::Call(_, args), Way::Operand) => args.iter().find_map(|given| match &given.arg {
                 Arg::Value(Source::Number(e)) => Some(e.clone()),
                 Arg::Place(place) => Some(Expr::Read(place.clone())),
                 Arg::Value(_) => None,

@@ -1,7 +1,8 @@
 //! Going through all of a program, and which parts of it are ever run.
 
 use super::ast::{
-    Arg, Block, Callable, Callee, Code, Cond, Expr, Lvalue, Program, Source, Step, Stmt, Table,
+    Arg, Block, Callable, Callee, Code, Cond, Expr, Given, Lvalue, Program, Source, Step, Stmt,
+    Table,
 };
 
 /// What is done on the way; each part is met before those inside it.
@@ -92,9 +93,9 @@ fn stmt(stmt: &mut Stmt, v: &mut impl Visitor) {
     }
 }
 
-fn args(all: &mut [Arg], v: &mut impl Visitor) {
-    for arg in all {
-        match arg {
+fn args(all: &mut [Given], v: &mut impl Visitor) {
+    for given in all {
+        match &mut given.arg {
             Arg::Value(value) => source(value, v),
             Arg::Place(p) => place(p, v),
         }

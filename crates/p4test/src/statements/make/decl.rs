@@ -1,8 +1,8 @@
 //! Random functions, actions, tables, parsers and controls.
 
 use super::super::ast::{
-    Arg, Block, Callable, Callee, Choice, Code, Control, Direction, ELEMENTS, Entry, Expr, Kind,
-    Listed, Lvalue, Op, Parser, Record, Source, Step, Stmt, Table, Ty, Var, VarRef,
+    Arg, Block, Callable, Callee, Choice, Code, Control, Direction, ELEMENTS, Entry, Expr, Given,
+    Kind, Listed, Lvalue, Op, Parser, Record, Source, Step, Stmt, Table, Ty, Var, VarRef,
 };
 use super::super::value::ones;
 use super::super::walk::{self, Visitor};
@@ -34,6 +34,7 @@ impl Maker<'_, '_> {
             name: name.to_owned(),
             vars: Vec::new(),
             directions: Vec::new(),
+            defaults: Vec::new(),
             init: Vec::new(),
             body: Vec::new(),
             result: None,
@@ -52,6 +53,13 @@ impl Maker<'_, '_> {
                 (_, other) => other,
             };
             callable.push_param(ty, direction);
+            if let (Ty::Bits(width), Direction::In) = (ty, direction)
+                && self.chance(40)
+                && let Expr::Const(_, value) = self.constant(width)
+                && let Some(default) = callable.defaults.last_mut()
+            {
+                *default = Some(value);
+            }
         }
         if data && self.chance(35) {
             callable.push_param(Ty::Bits(8), Direction::None);
@@ -236,7 +244,7 @@ impl Maker<'_, '_> {
         self.begin(Code::Control(index), Place::Control);
         self.scope.actions = actions;
         self.scope.tables = (0..self.program.controls[index].tables.len()).collect();
-        self.scope.calls = if is_top { 9 } else { 3 };
+        self.scope.calls = if is_top { 12 } else { 4 };
         let size = if is_top {
             self.between(5, 14)
         } else {
@@ -319,30 +327,31 @@ impl Maker<'_, '_> {
     }
 
     /// Arguments for the parameters with a direction.
-    fn bound(&mut self, action: Code) -> Option<Vec<Arg>> {
-        let all = self.args(action)?;
-        let directions = self.program.code(action).directions.clone();
-        let pairs = all.into_iter().zip(directions);
-        let bound = pairs.filter(|(_, d)| *d != Direction::None);
-        Some(bound.map(|(arg, _)| arg).collect())
+    fn bound(&mut self, action: Code) -> Option<Vec<Given>> {
+        let mut bound = self.all_args(action)?;
+        let directions = &self.program.code(action).directions;
+        bound.retain(|given| directions[given.param] != Direction::None);
+        Some(bound)
     }
 
     fn choice(&mut self, control: usize, actions: &[Listed]) -> Choice {
         let listed = self.choices.below(actions.len());
         let action = Code::Action(control, actions[listed].action);
         let callable = self.program.code(action);
-        let data = callable.params().filter(|(_, d)| *d == Direction::None);
-        let widths: Vec<u32> = data
-            .filter_map(|(var, _)| match var.ty {
-                Ty::Bits(width) => Some(width),
+        let named = actions[listed].bound.iter().any(|given| given.named);
+        let params = callable.params().enumerate();
+        let widths: Vec<(usize, u32)> = params
+            .filter_map(|(param, (var, direction))| match var.ty {
+                Ty::Bits(width) if direction == Direction::None => Some((param, width)),
                 _ => None,
             })
             .collect();
-        let constant = |width| Arg::Value(Source::Number(self.constant(width)));
-        Choice {
-            listed,
-            data: widths.into_iter().map(constant).collect(),
-        }
+        let given = |(param, width)| {
+            let arg = Arg::Value(Source::Number(self.constant(width)));
+            Given { param, named, arg }
+        };
+        let data = widths.into_iter().map(given).collect();
+        Choice { listed, data }
     }
 
     fn entry(&mut self, control: usize, table: &mut Table) {
@@ -393,6 +402,7 @@ impl Callable {
         let name = format!("{}p{}", self.name, self.vars.len());
         self.vars.push(Var { name, ty });
         self.directions.push(direction);
+        self.defaults.push(None);
     }
 }
 
@@ -406,6 +416,7 @@ fn whole(name: &str, headers: Direction) -> Callable {
         name: name.to_owned(),
         vars: vec![var("hdr", HEADERS), var("meta", META)],
         directions: vec![headers, Direction::InOut],
+        defaults: vec![None, None],
         init: Vec::new(),
         body: Vec::new(),
         result: None,

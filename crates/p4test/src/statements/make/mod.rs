@@ -8,7 +8,7 @@ mod stmt;
 
 use packetgen::Choices;
 
-use super::ast::{Arg, Code, Lvalue, Program, Ty};
+use super::ast::{Arg, Code, Direction, Given, Lvalue, Program, Ty};
 use scope::{Place, Scope};
 
 /// How many places are remembered, to be named again: what aliases is what goes wrong.
@@ -89,19 +89,42 @@ impl Maker<'_, '_> {
         self.recent.push((place.clone(), writable, ty));
     }
 
-    /// Arguments for the parameters of some code; `None` if nothing in sight fits one.
-    fn args(&mut self, callee: Code) -> Option<Vec<Arg>> {
-        use super::ast::Direction;
+    /// Arguments for the parameters of some code, some of them by name, in another order than the parameters, or left
+    /// out where the parameter has a default value; `None` if nothing in sight fits one.
+    fn args(&mut self, callee: Code) -> Option<Vec<Given>> {
+        let mut args = self.all_args(callee)?;
+        let defaults = self.program.code(callee).defaults.clone();
+        if args.first().is_some_and(|given| given.named) {
+            args.retain(|given| defaults[given.param].is_none() || self.chance(50));
+        } else {
+            let last = |args: &[Given]| args.last().is_some_and(|g| defaults[g.param].is_some());
+            while last(&args) && self.chance(50) {
+                args.pop();
+            }
+        }
+        Some(args)
+    }
+
+    /// An argument for every parameter.
+    fn all_args(&mut self, callee: Code) -> Option<Vec<Given>> {
         let params: Vec<(Ty, Direction)> = {
             let callable = self.program.code(callee);
             callable.params().map(|(var, d)| (var.ty, d)).collect()
         };
+        let named = self.chance(40);
         let mut args = Vec::new();
-        for (ty, direction) in params {
-            args.push(match direction {
+        for (param, (ty, direction)) in params.into_iter().enumerate() {
+            let arg = match direction {
                 Direction::In | Direction::None => Arg::Value(self.source(ty, 1)?),
                 Direction::Out | Direction::InOut => Arg::Place(self.lvalue(ty, true)?),
-            });
+            };
+            args.push(Given { param, named, arg });
+        }
+        if named {
+            for at in 1..args.len() {
+                let other = self.choices.below(at + 1);
+                args.swap(at, other);
+            }
         }
         Some(args)
     }

@@ -63,7 +63,7 @@ impl Scope {
             actions: 0,
             tables: Vec::new(),
             result: None,
-            calls: 3,
+            calls: 4,
         }
     }
 
