@@ -57,7 +57,10 @@ control Ing(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t sm
         sm.egress_spec = 1;
         hdr.ask.bad = (bit<8>) sm.checksum_error;
         bit<32> h = 0;
-        if (hdr.ask.algorithm == 1) {
+        if (!hdr.nine.isValid()) {
+            // What an invalid header holds is not defined.
+            h = 0;
+        } else if (hdr.ask.algorithm == 1) {
             hash(h, HashAlgorithm.crc16, 32w0, { hdr.nine.data }, 32w0xffffffff);
         } else if (hdr.ask.algorithm == 2) {
             hash(h, HashAlgorithm.crc32, 32w0, { hdr.nine.data }, 64w0x100000000);

@@ -12,6 +12,7 @@ use p4ir::ValidProgram;
 use packetgen::Choices;
 use quantities::{Nanos, PortId};
 
+use crate::beside::Beside;
 use crate::random::{Scenario, Step};
 
 /// Time between two packets.
@@ -26,6 +27,8 @@ const MAX_SHRINKS: usize = 600;
 pub struct Disagreement {
     /// The two.
     pub executors: (ExecutorKind, ExecutorKind),
+    /// The second ran the JSON that we write of the program.
+    pub by_json: bool,
     /// The step after which they differ; all steps, where only the state at the end does.
     pub step: usize,
     /// What the first did.
@@ -39,6 +42,10 @@ pub struct Disagreement {
 impl fmt::Display for Disagreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (a, b) = self.executors;
+        let b = match self.by_json {
+            true => format!("{b} by way of JSON"),
+            false => b.to_string(),
+        };
         writeln!(f, "{a} and {b} differ after these steps:")?;
         write!(f, "{}", self.scenario)?;
         let (first, second) = (&self.first, &self.second);
@@ -76,7 +83,10 @@ pub struct Pair {
     executors: (ExecutorKind, ExecutorKind),
     first: Box<dyn Executor>,
     second: Box<dyn Executor>,
-    initial: RuntimeState,
+    /// The first states of both.
+    initial: [RuntimeState; 2],
+    /// The JSON that the second runs.
+    json: Option<Beside>,
 }
 
 impl Pair {
@@ -88,12 +98,35 @@ impl Pair {
         program: &Arc<ValidProgram>,
         executors: (ExecutorKind, ExecutorKind),
     ) -> Result<Self, BuildError> {
+        Self::of(program, executors, None)
+    }
+
+    /// Starts one of the program and one of the JSON that we write of it.
+    ///
+    /// # Errors
+    /// An executor that cannot run the program.
+    pub fn beside(
+        program: &Arc<ValidProgram>,
+        executors: (ExecutorKind, ExecutorKind),
+        json: Beside,
+    ) -> Result<Self, BuildError> {
+        Self::of(program, executors, Some(json))
+    }
+
+    fn of(
+        program: &Arc<ValidProgram>,
+        executors: (ExecutorKind, ExecutorKind),
+        json: Option<Beside>,
+    ) -> Result<Self, BuildError> {
         let first = p4exec::executor(executors.0, Arc::clone(program))?;
+        let second = json.as_ref().map_or(program, Beside::program);
+        let second = p4exec::executor(executors.1, Arc::clone(second))?;
         Ok(Self {
             executors,
-            initial: first.state().clone(),
+            initial: [first.state().clone(), second.state().clone()],
             first,
-            second: p4exec::executor(executors.1, Arc::clone(program))?,
+            second,
+            json,
         })
     }
 
@@ -103,15 +136,20 @@ impl Pair {
     /// Where they differ.
     pub fn compare(&mut self, scenario: &Scenario) -> Result<Tally, Disagreement> {
         let (first, second) = (self.first.as_mut(), self.second.as_mut());
-        first.state_mut().clone_from(&self.initial);
-        second.state_mut().clone_from(&self.initial);
-        play(scenario, self.executors, first, second)
+        first.state_mut().clone_from(&self.initial[0]);
+        second.state_mut().clone_from(&self.initial[1]);
+        play(
+            scenario,
+            self.executors,
+            [first, second],
+            self.json.as_ref(),
+        )
     }
 
     /// Runs a scenario on the first alone, traced, from the program's first state.
     pub fn trace(&mut self, scenario: &Scenario, tracer: &mut dyn Tracer) {
         let executor = self.first.as_mut();
-        executor.state_mut().clone_from(&self.initial);
+        executor.state_mut().clone_from(&self.initial[0]);
         let mut now = Nanos::new(1_000_000);
         let mut out = Outputs::default();
         for step in &scenario.steps {
@@ -135,13 +173,14 @@ impl Pair {
 fn play(
     scenario: &Scenario,
     executors: (ExecutorKind, ExecutorKind),
-    first: &mut dyn Executor,
-    second: &mut dyn Executor,
+    [first, second]: [&mut dyn Executor; 2],
+    json: Option<&Beside>,
 ) -> Result<Tally, Disagreement> {
     let mut tally = Tally::default();
     let mut now = Nanos::new(1_000_000);
     let disagreement = |step: usize, a: String, b: String| Disagreement {
         executors,
+        by_json: json.is_some(),
         step,
         first: a,
         second: b,
@@ -156,9 +195,14 @@ fn play(
         index += 1;
         match step {
             Step::Update(update) => {
+                let Some(theirs) = of_second(first, json, update) else {
+                    continue;
+                };
                 let a = apply(first, update, now);
-                let b = apply(second, update, now);
-                if a != b {
+                let b = apply(second, &theirs, now);
+                // The words may name what the JSON calls otherwise.
+                let same = a == b || (json.is_some() && a.is_err() == b.is_err());
+                if !same {
                     let show = |r: Result<(), String>| r.err().unwrap_or_else(|| "taken".into());
                     return Err(disagreement(index, show(a), show(b)));
                 }
@@ -183,8 +227,10 @@ fn play(
                 }
                 tally.packets += packets.len() as u64;
                 let b = by_batch(second, now, &packets);
-                let same =
-                    |(a, b): &(&Outputs, &Outputs)| a.sent == b.sent && a.dropped == b.dropped;
+                let same = |(a, b): &(&Outputs, &Outputs)| match json {
+                    None => a.sent == b.sent && a.dropped == b.dropped,
+                    Some(_) => same_packets(a, b),
+                };
                 let mut pairs = a.iter().zip(&b);
                 if let Some(at) = pairs.position(|pair| !same(&pair)) {
                     let show = |out: &Outputs| format!("packet {}: {out:?}", at + 1);
@@ -193,11 +239,31 @@ fn play(
             }
         }
     }
+    if json.is_some() {
+        return Ok(tally);
+    }
     let (a, b) = (snapshot(first.state()), snapshot(second.state()));
     match a.iter().zip(&b).find(|(a, b)| a != b) {
         None => Ok(tally),
         Some((a, b)) => Err(disagreement(scenario.steps.len(), a.clone(), b.clone())),
     }
+}
+
+/// A change as the second takes it; `None` if it has no such object.
+fn of_second(first: &dyn Executor, json: Option<&Beside>, update: &Update) -> Option<Update> {
+    match json {
+        None => Some(update.clone()),
+        Some(json) => json.update(first.state().program(), update),
+    }
+}
+
+/// The JSON has no place for the annotations that choose queues.
+fn same_packets(a: &Outputs, b: &Outputs) -> bool {
+    let packets = |out: &Outputs| -> Vec<(PortId, Vec<u8>)> {
+        let sent = out.sent.iter();
+        sent.map(|one| (one.port, one.bytes.clone())).collect()
+    };
+    packets(a) == packets(b) && a.dropped == b.dropped
 }
 
 /// The packets that steps begin with, which come at one time: as many as there are up to the next step of another kind, but no more than the
@@ -289,7 +355,12 @@ fn cells(state: &ExternState) -> String {
 /// The least part of a disagreement's scenario that still shows one, as far as removing pieces goes.
 #[must_use]
 pub fn shrink(program: &Arc<ValidProgram>, found: Disagreement) -> Disagreement {
-    let Ok(mut pair) = Pair::new(program, found.executors) else {
+    let pair = match found.by_json.then(|| Beside::new(program)) {
+        None => Pair::new(program, found.executors),
+        Some(Ok(json)) => Pair::beside(program, found.executors, json),
+        Some(Err(_)) => return found,
+    };
+    let Ok(mut pair) = pair else {
         return found;
     };
     let mut best = found;
@@ -324,7 +395,32 @@ pub fn soak(
     per_scenario: usize,
     seed: u64,
 ) -> Result<Result<Tally, Box<Disagreement>>, BuildError> {
-    let mut pair = Pair::new(program, executors)?;
+    let pair = Pair::new(program, executors)?;
+    soak_pair(program, pair, packets, per_scenario, seed)
+}
+
+/// The same on the interpreter and, beside it, on the JSON that we write of the program.
+///
+/// # Errors
+/// An executor that cannot run the program.
+pub fn soak_json(
+    program: &Arc<ValidProgram>,
+    json: Beside,
+    packets: u64,
+    per_scenario: usize,
+    seed: u64,
+) -> Result<Result<Tally, Box<Disagreement>>, BuildError> {
+    let pair = Pair::beside(program, (ExecutorKind::Interp, ExecutorKind::Interp), json)?;
+    soak_pair(program, pair, packets, per_scenario, seed)
+}
+
+fn soak_pair(
+    program: &Arc<ValidProgram>,
+    mut pair: Pair,
+    packets: u64,
+    per_scenario: usize,
+    seed: u64,
+) -> Result<Result<Tally, Box<Disagreement>>, BuildError> {
     let mut tally = Tally::default();
     let mut round = 0_u64;
     while tally.packets < packets {

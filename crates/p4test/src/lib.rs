@@ -3,6 +3,7 @@
 //!
 //! Only tests and tools for developers use this crate. Case files and their runners, which the command line offers too, are in [`stf`].
 
+pub mod beside;
 pub mod differ;
 pub mod fuzz;
 mod generated;

@@ -23,6 +23,7 @@ impl Writer<'_> {
 
     /// The value of an expression as a number; a bool is 0 or 1.
     pub(super) fn num(&mut self, id: ExprId) -> Write<Value> {
+        self.spend(1)?;
         let expr = &self.p.exprs[id];
         let ty = expr.ty;
         if self.p.types[ty] == Type::Bool && !matches!(expr.kind, ExprKind::Read(_)) {

@@ -10,6 +10,9 @@ use super::json::{field, named, number, ones, op, operand};
 use super::steps::Step;
 use super::{Write, Writer};
 
+/// The `egress_spec` of a packet that is dropped, as v1model has it.
+const DROP_PORT: u32 = 511;
+
 impl Writer<'_> {
     pub(super) fn extern_call(&mut self, call: &ExternCall) -> Write<Vec<Step>> {
         match &call.callee {
@@ -145,9 +148,7 @@ impl Writer<'_> {
     fn function(&mut self, function: &ExternFunction, call: &ExternCall) -> Write<Vec<Step>> {
         let name = function.name();
         Ok(match function {
-            ExternFunction::MarkToDrop => {
-                vec![self.primitive("mark_to_drop", vec![named("header", "standard_metadata")])]
-            }
+            ExternFunction::MarkToDrop => self.mark_to_drop(call)?,
             ExternFunction::Truncate => {
                 let length = self.input_operand(call, 0)?;
                 vec![self.primitive("truncate", vec![length])]
@@ -179,6 +180,34 @@ impl Writer<'_> {
             }
             _ => return Err(self.error(format!("extern function `{name}` in this block"))),
         })
+    }
+
+    /// The primitive acts on the packet's own standard metadata, whatever it is given. So a copy gets by assignment what
+    /// the primitive would write.
+    fn mark_to_drop(&mut self, call: &ExternCall) -> Write<Vec<Step>> {
+        let place = self.output(call, 0)?.clone();
+        if place == Place::var(self.blocks.standard_metadata) {
+            return Ok(vec![self.primitive(
+                "mark_to_drop",
+                vec![named("header", "standard_metadata")],
+            )]);
+        }
+        let ty = self.type_of(&place)?;
+        let fields = self.p.types[ty].fields().unwrap_or(&[]);
+        let position = |name| fields.iter().position(|f| f.name == name);
+        let dropped = [
+            (position("egress_spec"), DROP_PORT),
+            (position("mcast_grp"), 0),
+        ];
+        let mut steps = Vec::new();
+        for (field, value) in dropped {
+            let Some(field) = field else { continue };
+            steps.extend(self.at(&place.field(field as u32), &mut |w, place| {
+                let target = w.scalar(place)?;
+                Ok(vec![w.primitive("assign", vec![target, number(value)])])
+            })?);
+        }
+        Ok(steps)
     }
 
     fn log_msg(&mut self, call: &ExternCall) -> Write<Vec<Step>> {
@@ -279,7 +308,7 @@ impl Writer<'_> {
             Some(ExternArg::Fields { ty, .. }) => self.record_name(*ty),
             _ => String::new(),
         };
-        let (mut steps, elements) = self.fields(call, 1)?;
+        let (mut steps, elements) = self.taken(call, 1)?;
         let known = self
             .learn_lists
             .iter()
@@ -296,6 +325,32 @@ impl Writer<'_> {
         let receiver = self.input_operand(call, 0)?;
         steps.push(self.primitive("generate_digest", vec![receiver, number(id)]));
         Ok(steps)
+    }
+
+    /// The values of an aggregate argument as they are now, in fields of their own: BMv2 reads the fields of a digest at
+    /// the end of ingress, and a digest holds what they are when it is made. Digests of one type share the fields.
+    fn taken(&mut self, call: &ExternCall, i: usize) -> Write<(Vec<Step>, Vec<Value>)> {
+        let (ty, values) = match call.args.get(i) {
+            Some(ExternArg::Fields { ty, values }) => (*ty, values.clone()),
+            Some(ExternArg::In(value)) => (self.p.expr_type(*value), vec![*value]),
+            _ => return Ok((Vec::new(), Vec::new())),
+        };
+        let (mut steps, mut fields) = (Vec::new(), Vec::new());
+        for (position, value) in values.into_iter().enumerate() {
+            let (width, signed) = self.stored(self.p.expr_type(value))?;
+            if width == 0 {
+                continue;
+            }
+            let name = format!("digest.{}.{position}", p4ir::Entity::index(ty));
+            if !self.temps.iter().any(|(known, ..)| *known == name) {
+                self.temps.push((name.clone(), width, signed));
+            }
+            let target = field("scalars", &name);
+            let value = self.argument(value)?;
+            steps.push(self.primitive("assign", vec![target.clone(), value]));
+            fields.push(target);
+        }
+        Ok((steps, fields))
     }
 
     fn record_name(&self, ty: TypeId) -> String {

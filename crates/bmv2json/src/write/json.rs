@@ -3,9 +3,23 @@
 use p4ir::BigUint;
 use serde_json::{Value, json};
 
+/// An object that takes its values as they are; `json!` would copy them, and so a nested one at each level.
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let fields = fields.into_iter();
+    Value::Object(fields.map(|(name, v)| (name.to_owned(), v)).collect())
+}
+
+fn expression(value: Value) -> Value {
+    object([("type", json!("expression")), ("value", value)])
+}
+
 /// `left op right`.
 pub(super) fn op(name: &str, left: Value, right: Value) -> Value {
-    json!({ "type": "expression", "value": { "op": name, "left": left, "right": right } })
+    expression(object([
+        ("op", json!(name)),
+        ("left", left),
+        ("right", right),
+    ]))
 }
 
 /// `op right`.
@@ -15,7 +29,12 @@ pub(super) fn unary(name: &str, right: Value) -> Value {
 
 /// `cond ? then : other`.
 pub(super) fn choice(cond: Value, then: Value, other: Value) -> Value {
-    json!({ "type": "expression", "value": { "op": "?", "left": then, "right": other, "cond": cond } })
+    expression(object([
+        ("op", json!("?")),
+        ("left", then),
+        ("right", other),
+        ("cond", cond),
+    ]))
 }
 
 pub(super) fn number(value: impl Into<BigUint>) -> Value {
@@ -38,7 +57,7 @@ pub(super) fn named(kind: &str, name: &str) -> Value {
 /// An operand of a primitive: operations and constants of type bool stand in one more pair of brackets there, and action data has another name.
 pub(super) fn operand(value: Value) -> Value {
     match value.get("type").and_then(Value::as_str) {
-        Some("expression" | "bool") => json!({ "type": "expression", "value": value }),
+        Some("expression" | "bool") => expression(value),
         Some("local") => json!({ "type": "runtime_data", "value": value["value"] }),
         _ => value,
     }

@@ -88,7 +88,13 @@ struct Writer<'p> {
     placed: BTreeMap<TableId, Value>,
     /// Numbers for names.
     fresh: usize,
+    /// Statements and expressions written so far.
+    spent: usize,
 }
+
+/// Most statements and expressions of a file. Calls and indices are written out, so that a short program may have far
+/// more than its text.
+const MAX_NODES: usize = 300_000;
 
 impl<'p> Writer<'p> {
     fn new(p: &'p Program, blocks: V1Model) -> Self {
@@ -110,6 +116,7 @@ impl<'p> Writer<'p> {
             meter_targets: BTreeMap::new(),
             placed: BTreeMap::new(),
             fresh: 0,
+            spent: 0,
         }
     }
 
@@ -124,6 +131,18 @@ impl<'p> Writer<'p> {
         WriteError {
             place,
             what: what.into(),
+        }
+    }
+
+    /// Counts what is about to be written.
+    fn spend(&mut self, nodes: usize) -> Write<()> {
+        self.spent = self.spent.saturating_add(nodes);
+        match self.spent > MAX_NODES {
+            true => Err(self.error(format!(
+                "a program that has more than {MAX_NODES} statements and expressions once its calls and indices are written \
+                 out: call less, or with constant indices"
+            ))),
+            false => Ok(()),
         }
     }
 

@@ -81,6 +81,7 @@ impl Writer<'_> {
                 i += 2;
                 continue;
             }
+            self.spend(1)?;
             self.statement(&stmt.kind, &mut steps)?;
             i += 1;
         }
@@ -206,6 +207,7 @@ impl Writer<'_> {
             StmtKind::Continue => steps.push(Step::Continue),
             StmtKind::Return => steps.push(Step::Return),
             StmtKind::Exit => {
+                self.spend(self.frames.iter().map(Vec::len).sum())?;
                 steps.extend(self.frames.iter().rev().flatten().cloned());
                 steps.push(Step::Exit);
             }

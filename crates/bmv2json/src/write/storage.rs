@@ -129,6 +129,7 @@ impl Writer<'_> {
                 header = Some((at.clone(), String::new()));
             }
         }
+        self.sayable(ty)?;
         Ok(match (&self.p.types[ty], header) {
             (
                 Type::Record {
@@ -172,6 +173,64 @@ impl Writer<'_> {
         })
     }
 
+    /// Refuses headers that BMv2 does not have, also as elements of stacks and members of unions.
+    fn sayable(&self, ty: TypeId) -> Write<()> {
+        match &self.p.types[ty] {
+            Type::Stack { element, .. } => self.sayable(*element),
+            Type::Record {
+                kind: RecordKind::Union,
+                fields,
+                ..
+            } => fields.iter().try_for_each(|f| self.sayable(f.ty)),
+            Type::Record {
+                kind: RecordKind::Header,
+                name,
+                ..
+            } => self.whole_bytes(ty, name),
+            _ => Ok(()),
+        }
+    }
+
+    fn whole_bytes(&self, ty: TypeId, name: &str) -> Write<()> {
+        let (mut fixed, mut varying) = (0, Vec::new());
+        self.header_bits(ty, &mut fixed, &mut varying);
+        if varying.len() > 1 {
+            return Err(self.error(format!(
+                "header `{name}` has {} varbit fields, and BMv2 takes one: split it into several headers",
+                varying.len()
+            )));
+        }
+        let odd = fixed % 8;
+        if odd > 0 {
+            return Err(self.error(format!(
+                "header `{name}` has {fixed} bits, and BMv2 takes headers of whole bytes only: add a field of {} bits, or \
+                 join it with the header beside it",
+                8 - odd
+            )));
+        }
+        match varying.first() {
+            Some(max) if max % 8 > 0 => Err(self.error(format!(
+                "the varbit field of header `{name}` has up to {max} bits, and BMv2 takes whole bytes only: make it \
+                 `varbit<{}>`",
+                max.next_multiple_of(8)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bits of the fields of fixed width, and the greatest widths of the others.
+    fn header_bits(&self, ty: TypeId, fixed: &mut u64, varying: &mut Vec<u32>) {
+        match &self.p.types[ty] {
+            Type::Varbit { max } => varying.push(*max),
+            Type::Record { fields, .. } => {
+                for f in fields {
+                    self.header_bits(f.ty, fixed, varying);
+                }
+            }
+            _ => *fixed += self.stored(ty).map_or(0, |(width, _)| u64::from(width)),
+        }
+    }
+
     /// A new field of `scalars`.
     pub(super) fn temp(&mut self, width: u32, signed: bool) -> Value {
         let name = format!("tmp.{}", self.number());
@@ -197,6 +256,7 @@ impl Writer<'_> {
         let used = self.used.clone();
         let standard = self.blocks.standard_metadata;
         for var in used.iter().filter(|v| **v != standard) {
+            self.span = self.p.vars[*var].span;
             self.declare(&Place::var(*var), &mut d)?;
         }
         let mut scalars = std::mem::take(&mut d.scalars);
@@ -423,15 +483,9 @@ impl Declared {
         unique
     }
 
-    fn header_type(&mut self, key: &str, name: &str, mut fields: Vec<Value>, longest: Option<u32>) {
+    fn header_type(&mut self, key: &str, name: &str, fields: Vec<Value>, longest: Option<u32>) {
         if !self.known.insert(key.to_owned()) {
             return;
-        }
-        // BMv2 wants whole bytes.
-        let width = |f: &Value| f.get(1).and_then(Value::as_u64).unwrap_or(0);
-        let odd = fields.iter().map(width).sum::<u64>() % 8;
-        if odd > 0 {
-            fields.push(json!(["_padding", 8 - odd, false]));
         }
         let id = self.types.len();
         let mut made = json!({ "name": name, "id": id, "fields": fields });
@@ -449,7 +503,13 @@ impl Declared {
         id
     }
 
-    fn metadata(&mut self, name: &str, header_type: &str, fields: Vec<Value>) {
+    fn metadata(&mut self, name: &str, header_type: &str, mut fields: Vec<Value>) {
+        // BMv2 wants whole bytes; what no packet holds can be filled up.
+        let width = |f: &Value| f.get(1).and_then(Value::as_u64).unwrap_or(0);
+        let odd = fields.iter().map(width).sum::<u64>() % 8;
+        if odd > 0 {
+            fields.push(json!(["_padding", 8 - odd, false]));
+        }
         self.header_type(name, header_type, fields, None);
         self.header(name, header_type, true);
     }

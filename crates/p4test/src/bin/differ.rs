@@ -14,8 +14,10 @@ use std::time::Instant;
 
 use p4exec::ExecutorKind;
 use p4front::Options;
+use p4ir::{Architecture, ValidProgram};
+use p4test::beside::Beside;
 use p4test::compile;
-use p4test::differ::{Tally, soak};
+use p4test::differ::{Tally, soak, soak_json};
 use p4test::statements::{self, Judged, Judges};
 use stf::bmv2::Compiler;
 
@@ -28,6 +30,9 @@ const PROGRESS: u64 = 500;
 
 /// Packets from one first state.
 const PER_SCENARIO: usize = 400;
+
+/// Most packets of one program by way of JSON: both sides are interpreted.
+const MOST_BY_JSON: u64 = 20_000;
 
 struct Arguments {
     packets: u64,
@@ -113,6 +118,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         .div_ceil(arguments.programs.len().max(1) as u64);
     let start = Instant::now();
     let (mut all, mut differ, mut refused) = (Tally::default(), 0, 0);
+    let (mut by_json, mut refusals) = (0_u64, BTreeMap::new());
     for path in &arguments.programs {
         let name = path
             .file_stem()
@@ -122,7 +128,25 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         let outcome = compile(path, &options)
             .map_err(|e| e.to_string())
             .and_then(|p| {
-                soak(&p, executors, share, PER_SCENARIO, arguments.seed).map_err(|e| e.to_string())
+                let done = soak(&p, executors, share, PER_SCENARIO, arguments.seed);
+                match done.map_err(|e| e.to_string())? {
+                    Err(found) => Ok(Err(found)),
+                    Ok(tally) if !is_for_bmv2(&p) => Ok(Ok(tally)),
+                    Ok(tally) => match Beside::new(&p) {
+                        Ok(json) => {
+                            by_json += 1;
+                            let share = share.min(MOST_BY_JSON);
+                            let done = soak_json(&p, json, share, PER_SCENARIO, arguments.seed);
+                            let done = done.map_err(|e| e.to_string())?;
+                            Ok(done.map(|_| tally))
+                        }
+                        Err(refused) => {
+                            let kind = refused.kind().ok_or_else(|| refused.to_string())?;
+                            *refusals.entry(kind).or_default() += 1;
+                            Ok(Ok(tally))
+                        }
+                    },
+                }
             });
         match outcome {
             Ok(Ok(tally)) => {
@@ -159,7 +183,20 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         all.updates,
         all.refused
     );
+    println!("{by_json} programs also by way of JSON");
+    print_refusals(&refusals);
     Ok(differ == 0)
+}
+
+fn is_for_bmv2(program: &ValidProgram) -> bool {
+    program.architecture == Some(Architecture::V1Model)
+}
+
+/// What JSON does not say, by kind.
+fn print_refusals(refusals: &BTreeMap<String, u64>) {
+    for (kind, count) in refusals {
+        println!("  not in JSON: {count} x {kind}");
+    }
 }
 
 /// Random programs, each from a seed of its own that a report names. Reports are in the order of the seeds.
@@ -221,10 +258,11 @@ fn run_statements(count: u64, arguments: &Arguments) -> bool {
              these also on simple_switch, which does not take {}",
             judged.compiled,
             judged.explained,
-            judged.not_taken,
+            judged.not_taken.values().sum::<u64>(),
             judged.simple_switch,
             judged.not_started,
         );
+        print_refusals(&judged.not_taken);
     }
     found.is_empty()
 }

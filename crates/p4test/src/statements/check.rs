@@ -1,5 +1,6 @@
 //! Whether everybody does with a program what the oracle says.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,6 +10,8 @@ use p4front::source::SourceMap;
 use p4ir::ValidProgram;
 use quantities::{Nanos, PortId};
 use stf::bmv2::{self, Compiler, Trouble};
+
+use crate::beside::Beside;
 
 use super::ast::Program;
 use super::eval::{self, Outcome, Run};
@@ -107,7 +110,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// What a run of many programs came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Programs.
     pub programs: u64,
@@ -122,7 +125,7 @@ pub struct Tally {
 }
 
 /// What a run of many programs by way of a compiler's JSON came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     /// Programs that our interpreter ran.
     pub compiled: u64,
@@ -130,8 +133,8 @@ pub struct Judged {
     pub simple_switch: u64,
     /// Packets of these that came out otherwise, and had met a known fault of p4c.
     pub explained: u64,
-    /// Programs that the compiler does not take.
-    pub not_taken: u64,
+    /// Programs that the compiler does not take, by the kind of refusal.
+    pub not_taken: BTreeMap<String, u64>,
     /// Programs that the compiler takes and `simple_switch` does not: whole headers behind an index computed at run time.
     pub not_started: u64,
 }
@@ -141,7 +144,9 @@ impl std::ops::AddAssign for Judged {
         self.compiled += other.compiled;
         self.simple_switch += other.simple_switch;
         self.explained += other.explained;
-        self.not_taken += other.not_taken;
+        for (kind, count) in other.not_taken {
+            *self.not_taken.entry(kind).or_default() += count;
+        }
         self.not_started += other.not_started;
     }
 }
@@ -220,13 +225,35 @@ pub fn check(program: &Program, packets: &[Vec<u8>], judges: Judges) -> Result<T
             .count() as u64,
         ..Tally::default()
     };
+    match Beside::new(&ir) {
+        Ok(json) => {
+            let party = Party::FromJson(Compiler::Ours);
+            let sent = play(json.program(), ExecutorKind::Interp, packets);
+            let sent = sent.map_err(|why| found(party, None, why))?;
+            if let Some(found) = differs(party, &sent) {
+                return Err(found);
+            }
+            tally.ours.compiled += 1;
+        }
+        Err(refused) => match refused.kind() {
+            Some(kind) => *tally.ours.not_taken.entry(kind).or_default() += 1,
+            None => {
+                let party = Party::FromJson(Compiler::Ours);
+                return Err(found(party, None, refused.to_string()));
+            }
+        },
+    }
     for compiler in judges.compilers() {
         let to = match compiler {
             Compiler::Ours => &mut tally.ours,
             Compiler::P4c => &mut tally.p4c,
         };
         match judged(&text, packets, compiler, judges) {
-            Err(Trouble::Compile(..)) => to.not_taken += 1,
+            // Those of ours are counted above.
+            Err(Trouble::Compile(Compiler::Ours, _)) => {}
+            Err(Trouble::Compile(Compiler::P4c, _)) => {
+                *to.not_taken.entry("p4c refuses".to_owned()).or_default() += 1;
+            }
             Err(trouble) => {
                 let party = Party::FromJson(compiler);
                 return Err(found(party, None, trouble.to_string()));
@@ -235,7 +262,7 @@ pub fn check(program: &Program, packets: &[Vec<u8>], judges: Judges) -> Result<T
                 if let Some(found) = differs(Party::FromJson(compiler), &from_json) {
                     return Err(found);
                 }
-                to.compiled += 1;
+                to.compiled += u64::from(compiler == Compiler::P4c);
                 to.explained += explained(&from_json);
                 match simple_switch {
                     Some(sent) => {

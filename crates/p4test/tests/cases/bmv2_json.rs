@@ -139,6 +139,81 @@ fn what_json_cannot_say_is_refused() {
     assert!(refusal.ends_with("table `Ing.t` applied at two places that go on differently"));
 }
 
+/// A program whose packets are two headers of these fields.
+fn of_headers(first: &str, second: &str) -> String {
+    format!(
+        "#include <core.p4>
+#include <v1model.p4>
+header first_t {{ {first} }}
+header second_t {{ {second} }}
+struct H {{ first_t a; second_t b; }}
+struct M {{ }}
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {{
+    state start {{
+        p.extract(h.a);
+        transition accept;
+    }}
+}}
+control C(inout H h, inout M m) {{ apply {{ }} }}
+control I(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ h.b.setValid(); }} }}
+control E(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ }} }}
+control D(packet_out p, in H h) {{ apply {{ p.emit(h); }} }}
+V1Switch(P(), C(), I(), E(), C(), D()) main;
+"
+    )
+}
+
+#[test]
+fn headers_that_bmv2_has_not_are_refused() {
+    let cases = [
+        // Where it is extracted.
+        (
+            "bit<12> v;",
+            "bit<8> v;",
+            "headers.p4:9:",
+            "header `first_t` has 12 bits",
+        ),
+        // Where it becomes valid.
+        (
+            "bit<8> v;",
+            "bit<8> v; bool w;",
+            "headers.p4:14:",
+            "header `second_t` has 9 bits",
+        ),
+        (
+            "bit<8> v;",
+            "varbit<16> v; bit<8> w; varbit<8> x;",
+            "headers.p4:14:",
+            "header `second_t` has 2 varbit fields",
+        ),
+        (
+            "bit<8> v;",
+            "bit<8> v; varbit<12> w;",
+            "headers.p4:14:",
+            "make it `varbit<16>`",
+        ),
+    ];
+    for (first, second, place, what) in cases {
+        let text = of_headers(first, second);
+        let program = p4test::compile_text("headers.p4", &text, &p4front::Options::default());
+        let refusal = bmv2json::write(&program.unwrap(), "headers");
+        let refusal = refusal.unwrap_err().to_string();
+        assert!(refusal.starts_with(place), "{refusal}");
+        assert!(refusal.contains(what), "{refusal}");
+    }
+}
+
+/// BMv2 reads the fields of a digest at the end of ingress: they hold what the values were when the digest was made.
+#[test]
+fn digests_have_fields_of_their_own() {
+    let lists = &written("talk.p4")["learn_lists"];
+    let lists = lists.as_array().unwrap();
+    assert!(!lists.is_empty());
+    for element in lists.iter().flat_map(|l| l["elements"].as_array().unwrap()) {
+        assert_eq!(element["value"][0], "scalars", "{element}");
+    }
+}
+
 #[test]
 fn writing_is_reproducible() {
     let path = p4test::root().join("bmv2-tests/cases/parsing.p4");

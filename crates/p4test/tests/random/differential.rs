@@ -6,14 +6,17 @@
 
 #![allow(clippy::print_stdout, reason = "says how many programs there were")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use p4exec::ExecutorKind;
 use p4front::{Builtins, Options};
+use p4ir::Architecture;
 use p4ir::ValidProgram;
-use p4test::differ::{Tally, soak};
+use p4test::beside::{Beside, NoJson};
+use p4test::differ::{Tally, soak, soak_json};
 use p4test::{compile, compile_text};
 
 fn programs(folder: &Path) -> Vec<PathBuf> {
@@ -50,6 +53,45 @@ fn agree(program: &Arc<ValidProgram>, path: &Path, packets: u64) -> Option<Tally
     tally
 }
 
+/// What came of the JSON of many programs.
+#[derive(Debug, Default)]
+struct ByJson {
+    programs: u64,
+    /// Programs that the format cannot say, by the kind of refusal.
+    refusals: BTreeMap<String, u64>,
+    /// Programs whose JSON does something else.
+    differ: Vec<String>,
+}
+
+impl ByJson {
+    /// The JSON that we write of a program does what the program does, or is refused.
+    fn agrees(&mut self, program: &Arc<ValidProgram>, path: &Path, packets: u64) {
+        if program.architecture != Some(Architecture::V1Model) {
+            return;
+        }
+        let json = match Beside::new(program) {
+            Ok(json) => json,
+            Err(refused @ NoJson::Refused(_)) => {
+                let kind = refused.kind().unwrap_or_default();
+                *self.refusals.entry(kind).or_default() += 1;
+                return;
+            }
+            Err(unread) => {
+                let unread = unread.to_string();
+                return assert_eq!(unread, "", "{}", path.display());
+            }
+        };
+        match soak_json(program, json, packets, 100, 1) {
+            Ok(Ok(_)) => self.programs += 1,
+            Ok(Err(found)) => {
+                println!("{}: {found}", path.display());
+                self.differ.push(path.display().to_string());
+            }
+            Err(error) => println!("{}: by way of JSON: {error}", path.display()),
+        }
+    }
+}
+
 #[test]
 fn executors_agree_on_our_programs() {
     let root = p4test::root();
@@ -63,10 +105,12 @@ fn executors_agree_on_our_programs() {
     };
     let count = all.len();
     let mut silent = Vec::new();
+    let mut by_json = ByJson::default();
     for path in all {
         match compile(&path, &options) {
             Ok(program) => {
                 let tally = agree(&program, &path, 300);
+                by_json.agrees(&program, &path, 300);
                 let tally = tally.expect("our programs run");
                 assert!(
                     tally.updates > 0 || program.tables.is_empty(),
@@ -82,6 +126,9 @@ fn executors_agree_on_our_programs() {
     }
     // A failover program sends only what seven tables agree on, which random entries seldom do; its
     // case files and netsim's `embedded` tests send through it. Most programs must send something here.
+    println!("{by_json:?}");
+    assert!(by_json.programs > 8, "{by_json:?}");
+    assert!(by_json.differ.is_empty(), "{by_json:?}");
     println!(
         "{} of {count} programs sent nothing: {silent:?}",
         silent.len()
@@ -138,6 +185,9 @@ fn executors_agree_on_long_selects() {
         let program = compile_text("select.p4", &long_select(cases), &Options::default());
         let program = program.expect("it compiles");
         let tally = agree(&program, Path::new("select.p4"), 3_000).expect("it runs");
+        let mut by_json = ByJson::default();
+        by_json.agrees(&program, Path::new("select.p4"), 1_000);
+        assert_eq!(by_json.programs, 1, "{by_json:?}");
         assert!(tally.sent > 1_000, "{tally:?}");
     }
 }
@@ -160,6 +210,7 @@ fn executors_agree_on_p4cs_programs() {
     };
     let all = programs(&samples);
     let (mut compiled, mut run, mut total) = (0, 0, Tally::default());
+    let mut by_json = ByJson::default();
     for path in &all {
         let Ok(program) = compile(path, &options) else {
             continue;
@@ -169,6 +220,7 @@ fn executors_agree_on_p4cs_programs() {
         if let Some(tally) = agree(&program, path, 100) {
             run += 1;
             total += tally;
+            by_json.agrees(&program, path, 100);
         }
         if start.elapsed().as_secs() >= 2 {
             println!("{}: {:?}", path.display(), start.elapsed());
@@ -178,4 +230,5 @@ fn executors_agree_on_p4cs_programs() {
         "of {} programs {compiled} compile and {run} run: {total:?}",
         all.len()
     );
+    println!("{by_json:?}");
 }

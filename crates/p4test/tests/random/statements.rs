@@ -25,6 +25,8 @@ fn random_programs_do_what_the_language_says() {
     assert_eq!(all.programs, PROGRAMS);
     // Most of what is made means something.
     assert!(all.undefined * 3 < all.packets, "{all:?}");
+    // What JSON does not say is refused, and most of it is said.
+    assert!(all.ours.compiled * 10 > PROGRAMS * 9, "{all:?}");
 }
 
 #[test]
