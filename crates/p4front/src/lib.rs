@@ -85,6 +85,11 @@ pub fn compile(
         Ok(ir) => {
             let (facts, decls, records) = (&lowered.facts, &lowered.decls, &lowered.records);
             let p4info = p4info::build(&ir, facts, &program, decls, records, &mut diags);
+            if let (Err(broken), false) = (p4runtime::check(&p4info), diags.has_errors()) {
+                let text = broken.to_string();
+                let help = "give one of them another `@name` or `@id`";
+                diags.push(Diagnostic::error("annotation", None, text).with_help(help));
+            }
             if diags.has_errors() {
                 return Err(diags);
             }

@@ -280,7 +280,8 @@ impl SourceMap {
     }
 
     /// The empty span at a line and column, both from 1, of the file called `name`. `#line` is not looked at.
-    pub(crate) fn place(&self, name: &str, line: u32, column: u32) -> Option<Span> {
+    #[must_use]
+    pub fn place(&self, name: &str, line: u32, column: u32) -> Option<Span> {
         let (id, file) = self.files().find(|(_, f)| &*f.name == name)?;
         let index = line.checked_sub(1)?;
         let before = column.saturating_sub(1) as usize;

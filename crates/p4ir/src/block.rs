@@ -310,6 +310,13 @@ impl Table {
     pub fn needs_priority(&self) -> bool {
         self.keys.iter().any(|k| k.kind.needs_priority())
     }
+
+    /// How many entries the table holds: its `size`, or `default` where it gives none, and never fewer than its initial
+    /// entries. A `size` is a recommendation (P4_16, "Size"), and BMv2 takes the larger number. `None` is no limit.
+    pub fn capacity(&self, default: Option<u64>) -> Option<u64> {
+        let size = self.size.filter(|size| *size > 0).or(default)?;
+        Some(size.max(self.entries.len() as u64))
+    }
 }
 
 /// A field of a value set's elements.

@@ -14,7 +14,7 @@ pub mod names;
 pub mod text;
 
 pub use bytestring::{Bits, BytestringError};
-pub use names::{NameError, P4InfoIndex};
+pub use names::{NameError, P4InfoIndex, check};
 pub use text::{TextError, from_text, to_dynamic, to_text, write_escaped};
 
 /// Rust types of every message, generated from `proto/`.

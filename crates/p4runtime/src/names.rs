@@ -3,7 +3,7 @@
 //! People and files say `Ingress.forward`; the wire says 0x02000001. An object answers to its full
 //! name and to its alias (P4Runtime 1.5, 6.1, "Preamble Message").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::p4::config::v1::{
     Action, ActionProfile, MatchField, P4Info, Preamble, Table, action::Param,
@@ -42,6 +42,24 @@ pub enum NameError {
         /// The names that there are.
         known: Vec<String>,
     },
+    /// An object has no name or no id: the P4Info is broken.
+    #[error("the P4Info has a {kind} '{name}' without a name or without an id")]
+    Unnamed {
+        /// "table", "action", ...
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// Two match fields of a table or two parameters of an action share an id: the P4Info is broken.
+    #[error("{owner} has two {kind}s with the id {id}")]
+    DuplicatePart {
+        /// Name of the table, action, value set or header.
+        owner: String,
+        /// "match field", "parameter" or "field".
+        kind: &'static str,
+        /// The id.
+        id: u32,
+    },
     /// Two objects of a kind share a name or an id: the P4Info is broken.
     #[error("the P4Info has two {kind} objects that answer to '{name}'")]
     Duplicate {
@@ -58,6 +76,85 @@ fn list(names: &[String]) -> String {
     } else {
         names.join(", ")
     }
+}
+
+/// Whether a P4Info keeps the rules that a client relies on (P4Runtime 1.5, section 6): every object has a name and an
+/// id, no two objects share an id, no two of a kind share a name, and ids within an object are unique.
+///
+/// # Errors
+/// The first rule that is broken.
+pub fn check(info: &P4Info) -> Result<(), NameError> {
+    let mut ids = BTreeMap::new();
+    for (kind, preambles) in objects(info) {
+        Positions::new(kind, preambles.iter().copied())?;
+        for preamble in preambles.into_iter().flatten() {
+            let name = preamble.name.clone();
+            if preamble.id == 0 || name.is_empty() {
+                return Err(NameError::Unnamed { kind, name });
+            }
+            if ids.insert(preamble.id, kind).is_some() {
+                let name = format!("{:#010x}", preamble.id);
+                return Err(NameError::Duplicate { kind, name });
+            }
+        }
+    }
+    for table in &info.tables {
+        let ids = table.match_fields.iter().map(|f| f.id);
+        unique(table.name(), "match field", ids)?;
+    }
+    for action in &info.actions {
+        unique(
+            action.name(),
+            "parameter",
+            action.params.iter().map(|p| p.id),
+        )?;
+    }
+    for header in &info.controller_packet_metadata {
+        let name = header.preamble.as_ref().map_or("", |p| &p.name);
+        unique(name, "field", header.metadata.iter().map(|m| m.id))?;
+    }
+    for set in &info.value_sets {
+        let name = set.preamble.as_ref().map_or("", |p| &p.name);
+        unique(name, "match field", set.r#match.iter().map(|f| f.id))?;
+    }
+    Ok(())
+}
+
+/// The preambles of all objects, by kind.
+fn objects(info: &P4Info) -> [(&'static str, Vec<&Option<Preamble>>); 11] {
+    macro_rules! of {
+        ($list:ident) => {
+            info.$list.iter().map(|object| &object.preamble).collect()
+        };
+    }
+    [
+        ("table", of!(tables)),
+        ("action", of!(actions)),
+        ("action profile", of!(action_profiles)),
+        ("counter", of!(counters)),
+        ("direct counter", of!(direct_counters)),
+        ("meter", of!(meters)),
+        ("direct meter", of!(direct_meters)),
+        ("controller header", of!(controller_packet_metadata)),
+        ("value set", of!(value_sets)),
+        ("register", of!(registers)),
+        ("digest", of!(digests)),
+    ]
+}
+
+fn unique(
+    owner: &str,
+    kind: &'static str,
+    ids: impl Iterator<Item = u32>,
+) -> Result<(), NameError> {
+    let mut seen = BTreeSet::new();
+    for id in ids {
+        if !seen.insert(id) {
+            let owner = owner.to_owned();
+            return Err(NameError::DuplicatePart { owner, kind, id });
+        }
+    }
+    Ok(())
 }
 
 /// A P4Info with look-up of tables, actions and action profiles.

@@ -5,6 +5,7 @@ mod capture;
 mod compile;
 mod explain;
 mod fmt;
+mod loads;
 mod lsp;
 pub(super) mod p4c;
 mod run;
@@ -137,7 +138,14 @@ impl Check {
         let mut map = SourceMap::new();
         let main = source.load(&mut map)?;
         let (accepted, found) = match p4front::compile(&mut map, main, &source.options()) {
-            Ok(compiled) => (true, compiled.warnings),
+            Ok(compiled) => {
+                let mut found = compiled.warnings;
+                found.extend(loads::refusal(compiled.ir, &compiled.p4info, &map));
+                (
+                    !found.iter().any(p4front::diag::Diagnostic::is_error),
+                    found,
+                )
+            }
             Err(found) => (false, found.into_vec()),
         };
         if sarif {

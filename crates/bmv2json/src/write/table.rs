@@ -97,7 +97,7 @@ impl Writer<'_> {
         let base = if by_hit { &None } else { next };
         let mut made = json!({
             "name": table.name, "id": 0, "key": keys, "match_type": match_type(table.keys.iter().map(|k| &k.kind)),
-            "type": kind, "max_size": table.size.unwrap_or(DEFAULT_SIZE), "with_counters": counter.is_some(),
+            "type": kind, "max_size": table.capacity(Some(DEFAULT_SIZE)), "with_counters": counter.is_some(),
             "support_timeout": table.idle_timeout, "direct_meters": meter,
             "action_ids": ids, "actions": names, "base_default_next": base, "next_tables": leads,
         });

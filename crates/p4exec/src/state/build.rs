@@ -133,14 +133,74 @@ pub(crate) fn check_main(program: &ValidProgram) -> Result<(), BuildError> {
     }
 }
 
+impl BuildError {
+    /// Where the program has what the error is about, if one place has.
+    #[must_use]
+    pub fn span(&self, program: &ValidProgram) -> Option<p4ir::Span> {
+        let table = |name: &str| program.table_by_name(name).map(|id| &program.tables[id]);
+        match self {
+            Self::Entry {
+                table: name, line, ..
+            }
+            | Self::EntryKey {
+                table: name, line, ..
+            } => {
+                let table = table(name)?;
+                let mut entries = table.entries.iter();
+                let entry = entries.find(|e| e.span.line == *line);
+                Some(entry.map_or(table.span, |e| e.span))
+            }
+            Self::UnsupportedMatch { place, .. } => {
+                let set = || program.value_sets.values().find(|set| set.name == *place);
+                table(place)
+                    .map(|t| t.span)
+                    .or_else(|| set().map(|s| s.span))
+            }
+            Self::TooLarge { name, .. } | Self::StateBytes { name, .. } => {
+                let id = program.extern_by_name(name)?;
+                Some(program.externs[id].span)
+            }
+            Self::UnsupportedExtern(name) => {
+                let mut objects = program.externs.values();
+                Some(objects.find(|object| object.ty.name() == name)?.span)
+            }
+            Self::Architecture(_)
+            | Self::NoMain
+            | Self::Pipes(_)
+            | Self::CodeSize { .. }
+            | Self::StackBytes { .. }
+            | Self::CodeGenerator(_) => None,
+        }
+    }
+
+    /// Whether the program itself cannot be, on any target that takes its P4Info; otherwise the executors here lack
+    /// something.
+    #[must_use]
+    pub const fn is_of_program(&self) -> bool {
+        matches!(self, Self::Entry { .. } | Self::EntryKey { .. })
+    }
+}
+
 impl RuntimeState {
     /// The state a switch starts with. Random numbers start from seed 0.
     pub fn new(program: Arc<ValidProgram>) -> Result<Self, BuildError> {
+        Self::first(program, true)
+    }
+
+    /// Whether there is such a state. Counters, meters and registers are not made.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn check(program: &Arc<ValidProgram>) -> Result<(), BuildError> {
+        Self::first(Arc::clone(program), false).map(drop)
+    }
+
+    fn first(program: Arc<ValidProgram>, with_arrays: bool) -> Result<Self, BuildError> {
         check_state_bytes(&program)?;
         let externs = program
             .externs
             .values()
-            .map(|instance| build_extern(&program, instance))
+            .map(|instance| build_extern(&program, instance, with_arrays))
             .collect::<Result<Vec<_>, _>>()?;
         let (configs, arrays): (Vec<_>, Vec<_>) = externs.into_iter().unzip();
         let value_sets = program
@@ -297,8 +357,13 @@ pub(crate) fn hash_algorithm(member: &str) -> Option<HashAlgorithm> {
 fn build_extern(
     program: &ValidProgram,
     instance: &ExternInstance,
+    with_arrays: bool,
 ) -> Result<(ExternConfig, ExternState), BuildError> {
     let name = instance.name.clone();
+    let cells = |program, instance| {
+        let size = cells(program, instance)?;
+        Ok(if with_arrays { size } else { 0 })
+    };
     let kind = |index| member(program, instance, index);
     let array = |size| ExternConfig::Array { size };
     let profile = |profile, algorithm| {
@@ -470,9 +535,8 @@ fn build_table(program: &ValidProgram, table: &p4ir::Table) -> Result<Table, Bui
         const_default: default.is_const,
         const_entries: table.const_entries,
         size: table
-            .size
-            .and_then(|size| usize::try_from(size).ok())
-            .filter(|size| *size > 0),
+            .capacity(None)
+            .and_then(|size| usize::try_from(size).ok()),
         indirect: table
             .implementation
             .is_some_and(|id| is_profile(program, id)),

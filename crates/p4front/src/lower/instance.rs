@@ -231,7 +231,7 @@ impl<'a> Lowerer<'a> {
             self.tna_selector(&mut instance, &values);
         }
         let id = self.emitter.ir.externs.push(instance);
-        self.facts.extern_instance(id, targs, annotations);
+        self.facts.extern_instance(id, targs, annotations, span);
         if tna {
             self.tna_made(id, targs, &values, span);
         }

@@ -406,7 +406,8 @@ impl<'a> Lowerer<'a> {
             span: self.span(v.name.span),
         };
         let id = self.emitter.ir.value_sets.push(set);
-        self.facts.value_set(id, &decl.annotations, ty);
+        self.facts
+            .value_set(id, &decl.annotations, ty, decl.at.span);
         self.declare(
             &v.name,
             Entity::Value(Elab::new(Ty::ValueSet, Val::ValueSet(id))),

@@ -74,6 +74,7 @@ impl<'a> Lowerer<'a> {
             span: self.span(t.name.span),
         };
         self.properties(t, &mut table);
+        self.check_size(t, &table);
         let id = self.emitter.ir.tables.push(table);
         self.facts.table(id, decl, t, key_tys);
         id
@@ -719,6 +720,23 @@ impl<'a> Lowerer<'a> {
                 "table",
                 t.properties[entries].at.span,
                 "entries must stand behind the key",
+            );
+        }
+    }
+
+    /// A `size` that the initial entries exceed.
+    fn check_size(&mut self, t: &'a ast::Table, table: &Table) {
+        let count = table.entries.len() as u64;
+        if let (Some(size @ 1..), Some(property)) = (table.size, t.property("size"))
+            && size < count
+        {
+            let text = format!(
+                "table `{}` has {count} initial entries: its size is {count}, not {size}",
+                t.name
+            );
+            self.report(
+                Diagnostic::warning("table", property.at.span, text)
+                    .with_help(format!("write `size = {count}` or more")),
             );
         }
     }

@@ -19,10 +19,11 @@ use super::types::{Decls, Records, Types, explicit_name, named, padded};
 use crate::annotations;
 use crate::ast::{self, DeclKind, Direction};
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
 use crate::types::Ty;
 
 /// Size of a table that gives none, as p4c has it.
-const DEFAULT_TABLE_SIZE: i64 = 1024;
+const DEFAULT_TABLE_SIZE: u64 = 1024;
 
 /// P4Info while it is built.
 pub(super) struct Builder<'a, 'd> {
@@ -95,6 +96,7 @@ pub(crate) fn build<'a>(
     };
     let headers = controller_headers(program);
     duplicate_names(ir, &tables, &actions, diags);
+    duplicate_objects(ir, &externs, &sets, diags);
     b.collect(
         &tables, &actions, &externs, &sets, &digests, &headers, diags,
     );
@@ -228,6 +230,40 @@ fn listed_twice(ir: &Program, table: &TableFact<'_>, diags: &mut Diagnostics) {
                     .with_help("give one of them another `@name`"),
             );
         }
+    }
+}
+
+/// The same for extern objects and value sets.
+fn duplicate_objects(
+    ir: &Program,
+    externs: &[&ExternFact<'_>],
+    sets: &[&ValueSetFact<'_>],
+    diags: &mut Diagnostics,
+) {
+    let externs = externs.iter().filter_map(|e| {
+        let object = &ir.externs[e.id];
+        Some((extern_kind(&object.ty)?, object.name.as_str(), e.span))
+    });
+    let sets = sets
+        .iter()
+        .map(|v| (Kind::ValueSet, ir.value_sets[v.id].name.as_str(), v.span));
+    let mut seen: BTreeMap<(Kind, &str), Span> = BTreeMap::new();
+    for (kind, name, span) in externs.chain(sets) {
+        let Some(first) = seen.insert((kind, name), span) else {
+            continue;
+        };
+        let text = format!(
+            "two objects of kind `{}` have the control-plane name `{name}`",
+            kind.name()
+        );
+        diags.push(
+            Diagnostic::error("annotation", span, text)
+                .with_related(first, "the other one")
+                .with_help(
+                    "give one of them another name with `@name(\"...\")`; for an object that is made in a table's \
+                     property, write the annotation in front of the property, or declare the object outside of the table",
+                ),
+        );
     }
 }
 
@@ -484,9 +520,9 @@ impl<'a> Builder<'a, '_> {
                 .map_or(0, |id| resource(self, id)),
             direct_resource_ids: direct.iter().map(|id| resource(self, id)).collect(),
             size: table
-                .size
-                .filter(|s| *s > 0)
-                .map_or(DEFAULT_TABLE_SIZE, |s| s as i64),
+                .capacity(Some(DEFAULT_TABLE_SIZE))
+                .and_then(|size| i64::try_from(size).ok())
+                .unwrap_or(i64::MAX),
             idle_timeout_behavior: if table.idle_timeout {
                 IdleTimeoutBehavior::NotifyControl.into()
             } else {

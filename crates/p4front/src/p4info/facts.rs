@@ -3,6 +3,7 @@
 use p4ir::{ActionId, ExternArg, ExternId, TableId, ValueSetId};
 
 use crate::ast;
+use crate::source::Span;
 use crate::types::Ty;
 
 /// An action.
@@ -28,6 +29,8 @@ pub(crate) struct TableFact<'a> {
 #[derive(Clone)]
 pub(crate) struct ExternFact<'a> {
     pub(crate) id: ExternId,
+    /// Where it is made.
+    pub(crate) span: Span,
     pub(crate) annotations: &'a [ast::Annotation],
     pub(crate) type_args: Vec<Ty>,
 }
@@ -36,6 +39,8 @@ pub(crate) struct ExternFact<'a> {
 #[derive(Clone)]
 pub(crate) struct ValueSetFact<'a> {
     pub(crate) id: ValueSetId,
+    /// Where it is declared.
+    pub(crate) span: Span,
     pub(crate) annotations: &'a [ast::Annotation],
     pub(crate) element: Ty,
 }
@@ -109,9 +114,11 @@ impl<'a> Facts<'a> {
         id: ExternId,
         type_args: &[Ty],
         annotations: &'a [ast::Annotation],
+        span: Span,
     ) {
         self.externs.push(ExternFact {
             id,
+            span,
             annotations,
             type_args: type_args.to_vec(),
         });
@@ -122,9 +129,11 @@ impl<'a> Facts<'a> {
         id: ValueSetId,
         annotations: &'a [ast::Annotation],
         element: Ty,
+        span: Span,
     ) {
         self.value_sets.push(ValueSetFact {
             id,
+            span,
             annotations,
             element,
         });

@@ -22,6 +22,25 @@ pub(super) enum Kind {
     Digest = 0x17,
 }
 
+impl Kind {
+    /// What messages call it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Action => "action",
+            Self::Table => "table",
+            Self::ValueSet => "value set",
+            Self::ControllerHeader => "controller header",
+            Self::ActionProfile => "action profile",
+            Self::Counter => "counter",
+            Self::DirectCounter => "direct counter",
+            Self::Meter => "meter",
+            Self::DirectMeter => "direct meter",
+            Self::Register => "register",
+            Self::Digest => "digest",
+        }
+    }
+}
+
 /// Why an `@id` cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum IdError {

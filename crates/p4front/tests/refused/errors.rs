@@ -47,6 +47,64 @@ fn all(programs: &[String]) -> String {
     shown.join("----\n")
 }
 
+/// Objects that are made in tables' properties are called as the properties are.
+#[test]
+fn two_objects_of_one_name() {
+    let tables = |first: &str, second: &str| {
+        let table = |name: &str, property: &str| {
+            format!(
+                "table {name} {{ key = {{ m.y: exact; }} actions = {{ NoAction; }} {property} }}"
+            )
+        };
+        let tables = table("t", first) + "\n" + &table("u", second);
+        v1model("", &tables, "t.apply(); u.apply();")
+    };
+    let kinds = [
+        (
+            "implementation = action_profile(4);",
+            "action profile",
+            "implementation",
+        ),
+        (
+            "counters = direct_counter(CounterType.packets);",
+            "direct counter",
+            "counters",
+        ),
+    ];
+    for (property, kind, name) in kinds {
+        let found = findings(&tables(property, property));
+        let text = format!("two objects of kind `{kind}` have the control-plane name `I.{name}`");
+        assert!(found.contains(&text), "{found}");
+        assert!(found.contains("t.p4:12:"), "{found}");
+        assert!(found.contains("@name"), "{found}");
+        // The mend.
+        let named = format!("@name(\"other\") {property}");
+        let text = tables(property, &named);
+        let mut map = SourceMap::new();
+        let main = map.add("t.p4", &text).expect("small");
+        let compiled = compile(&mut map, main, &Options::on_disk());
+        compiled.unwrap_or_else(|d| panic!("{}", d.render(&map)));
+    }
+}
+
+/// `size` is a recommendation.
+#[test]
+fn more_entries_than_the_size() {
+    let table = "action to(bit<9> port) { s.egress_spec = port; }
+table t {
+  key = { m.y: ternary; } actions = { to; NoAction; } default_action = NoAction();
+  size = 2;
+  const entries = { 1: to(1); 2: to(2); 3: to(3); }
+}";
+    let text = v1model("", table, "t.apply();");
+    let found = findings(&text);
+    assert!(found.contains("its size is 3, not 2"), "{found}");
+    let mut map = SourceMap::new();
+    let main = map.add("t.p4", &text).expect("small");
+    let compiled = compile(&mut map, main, &Options::on_disk()).expect("it is accepted");
+    assert_eq!(compiled.p4info.tables[0].size, 3);
+}
+
 #[test]
 fn names() {
     insta::assert_snapshot!(all(&[

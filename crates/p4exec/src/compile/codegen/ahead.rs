@@ -21,7 +21,7 @@ impl Unit<'_> {
     pub(super) fn may_look_ahead(&self) -> bool {
         let mut tables = self.program.tables.values();
         tables.any(|table| {
-            let size = table.size.unwrap_or_default();
+            let size = table.capacity(None).unwrap_or_default();
             !table.keys.is_empty() && size >= MANY_ENTRIES as u64
         })
     }

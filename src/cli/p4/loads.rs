@@ -1,0 +1,59 @@
+//! What those who load a compiled program would refuse of it, as findings: found by the code that loads.
+
+use std::sync::Arc;
+
+use p4exec::RuntimeState;
+use p4front::P4Info;
+use p4front::diag::Diagnostic;
+use p4front::source::SourceMap;
+use p4ir::{Span, ValidProgram};
+use switchd::translate::schema::Schema;
+
+/// The first thing that executors or the switch refuse; nothing for an architecture that no executor runs.
+pub(super) fn refusal(program: ValidProgram, info: &P4Info, map: &SourceMap) -> Option<Diagnostic> {
+    program.pipeline()?;
+    let program = Arc::new(program);
+    let place = |at: Option<Span>| {
+        let at = at?;
+        let file = program.files.get(at.file as usize)?;
+        map.place(file, at.line, at.column)
+    };
+    if let Err(error) = RuntimeState::check(&program) {
+        let (span, text) = (place(error.span(&program)), error.to_string());
+        return Some(match error.is_of_program() {
+            true => Diagnostic::error("table", span, text)
+                .with_help("every command that loads the program refuses it: change the entry"),
+            false => Diagnostic::warning("unsupported", span, text).with_help(
+                "`p4 run` and `switch` refuse the program; `p4 compile` and `p4 info` do not",
+            ),
+        });
+    }
+    let refused = Schema::new(Arc::clone(&program), info, &Arc::default()).err()?;
+    let span = place(named(&program, &refused.message));
+    Some(
+        Diagnostic::warning("unsupported", span, refused.message)
+            .with_help("`switch` refuses the program; the other commands do not"),
+    )
+}
+
+/// The place of the first object of the program that a text quotes.
+fn named(program: &ValidProgram, text: &str) -> Option<Span> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let found = |name: &str| {
+        let table = program
+            .table_by_name(name)
+            .map(|id| program.tables[id].span);
+        let action = || {
+            program
+                .action_by_name(name)
+                .map(|id| program.actions[id].span)
+        };
+        let object = || {
+            program
+                .extern_by_name(name)
+                .map(|id| program.externs[id].span)
+        };
+        table.or_else(action).or_else(object)
+    };
+    quoted.into_iter().find_map(found)
+}
