@@ -167,11 +167,25 @@ pub(super) fn describe(walk: &Walk, brief: bool) -> String {
     text + &match &walk.end {
         WalkEnd::Delivered { host } => format!("{host}: delivered after {switches}\n"),
         WalkEnd::Dropped { switch, reason } => {
-            format!("dropped at {switch} after {switches}: {reason}\n")
+            let circle = circle(&walk.hops).map_or_else(String::new, |way| {
+                format!("; it went round: {way}. No switch on this way has a route around the failed links")
+            });
+            format!("dropped at {switch} after {switches}: {reason}{circle}\n")
         }
         WalkEnd::Lost { switch, port } => format!("lost: port {port} of {switch} leads nowhere\n"),
         WalkEnd::Circling => format!("circling: gave up after {switches}\n"),
     }
+}
+
+/// The switches between two arrivals of a packet at one port of a switch, if it has come back there.
+fn circle(hops: &[Hop]) -> Option<String> {
+    let place = |hop: &Hop| (hop.switch.clone(), hop.in_port);
+    let last = place(hops.last()?);
+    let before = hops[..hops.len() - 1].iter();
+    let begin = before.rev().position(|hop| place(hop) == last)?;
+    let round = &hops[hops.len() - begin - 2..];
+    let names: Vec<&str> = round.iter().map(|hop| hop.switch.as_str()).collect();
+    Some(names.join(" > "))
 }
 
 fn hop_line(number: usize, hop: &Hop, width: usize) -> String {

@@ -452,6 +452,51 @@ events:
     assert_eq!(deadlock(), deadlock());
 }
 
+/// Where only the switches at failed links react, packets that come back are sent on by another way: none goes round until its
+/// TTL ends.
+#[test]
+fn local_rerouting_loses_no_packet_that_has_a_way() {
+    let of = |topology: &str, failed: &[&str]| {
+        let fail = |link: &&str| format!("  - {{ at: 100us, fail: {link} }}\n");
+        let failed: String = failed.iter().map(fail).collect();
+        let text = format!(
+            "
+name: local
+network:
+  topology: {topology}
+  plan: {{ bounces: 1 }}
+duration: 2ms
+rate: 40Gbps
+seed: 7001
+flows:
+  - {{ name: p, pattern: permutation, spray: true, rate: 4Gbps, stop: 500us }}
+events:
+{failed}  - {{ at: 110us, reroute: local }}
+"
+        );
+        let scenario = Scenario::from_yaml(&text).unwrap();
+        play(&its_network(&scenario), &scenario)
+    };
+    let clos = "{ clos: { leaves: 4, spines: 2, hosts: 2 } }";
+    let wide = "{ clos: { leaves: 4, spines: 3, hosts: 2 } }";
+    let fat_tree = "{ fat-tree: { k: 4 } }";
+    for (topology, failed) in [
+        (clos, &["leaf4-spine2"][..]),
+        (clos, &["leaf1-spine1", "leaf4-spine2"]),
+        (wide, &["leaf4-spine2", "leaf4-spine3"]),
+        (fat_tree, &["p1a1-core1"]),
+        (fat_tree, &["p1e1-p1a1"]),
+    ] {
+        let report = of(topology, failed);
+        assert_eq!(
+            report.losses.program, 0,
+            "{topology} {failed:?}: {:?}",
+            report.losses
+        );
+        assert!(report.flows.iter().all(|flow| flow.bytes > 0));
+    }
+}
+
 /// Window and rate control share a bottleneck; TCP-Bolt keeps queues short enough for ECN and loses nothing.
 #[test]
 fn congestion_control_shares_a_bottleneck() {

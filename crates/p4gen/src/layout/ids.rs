@@ -4,7 +4,7 @@
 //! builds. New names go to the end of their list. `layout.p4` is rendered from these lists.
 
 /// Tables, by the last part of their names: the first has id 0x02000001.
-pub(crate) const TABLES: [&str; 28] = [
+pub(crate) const TABLES: [&str; 29] = [
     "host_port",
     "edge_class",
     "ipv4_route",
@@ -33,6 +33,7 @@ pub(crate) const TABLES: [&str; 28] = [
     "tc_to_pg",
     "tc_to_queue",
     "tc_to_dscp",
+    "ecmp_return",
 ];
 
 /// Actions, by the last part of their names: the first has id 0x01000001.

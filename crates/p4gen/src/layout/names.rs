@@ -12,6 +12,8 @@ pub mod table {
     pub const IPV6_ROUTE: &str = "ingress.ipv6_route";
     /// ECMP group -> action profile group of next hops.
     pub const ECMP_GROUP: &str = "ingress.ecmp_group";
+    /// ECMP group, in port of one of its members -> another member: for packets that come back.
+    pub const ECMP_RETURN: &str = "ingress.ecmp_return";
     /// Arriving tag, in port, out port -> ING_PRIO, EG_PRIO.
     pub const CLASSIFY: &str = "ingress.classify";
     /// Arriving tag, in port, out port -> new tag.

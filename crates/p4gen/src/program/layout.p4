@@ -85,6 +85,7 @@ const bit<32> {{ "{:<17}"|format(drop.p4_name()) }} = {{ "{:<6}"|format(index) }
 #define EDGE_CLASS_SIZE       64
 #define ROUTE_SIZE            65536
 #define ECMP_GROUP_SIZE       4096
+#define ECMP_RETURN_SIZE      65536
 #define ECMP_SELECTOR_SIZE    32768      // members over all groups
 #define ECMP_GROUP_MEMBERS    512        // members of one group
 #define TAG_RULE_SIZE         65536

@@ -193,7 +193,7 @@ fn lossless_plan(topology: &Topology, form: RuleForm) -> CheckedPlan {
         ..TaggerOptions::default()
     };
     let options = FailoverOptions {
-        stack: 4,
+        stack: Some(4),
         ..FailoverOptions::new(FailoverScheme::Plinko)
     };
     let tables = lossless_failover(topology, &options, Method::Rising, &tags);
@@ -226,7 +226,7 @@ fn failover_plans() -> Vec<CheckedPlan> {
         for output in [Output::HopByHop, Output::SourceRoutes] {
             let base = FailoverOptions {
                 output,
-                stack: 4,
+                stack: Some(4),
                 ..FailoverOptions::new(scheme)
             };
             let several = FailoverOptions {
@@ -246,7 +246,7 @@ fn failover_plans() -> Vec<CheckedPlan> {
     let long_routes = FailoverOptions {
         output: Output::SourceRoutes,
         resilience: 0,
-        stack: 4,
+        stack: Some(4),
         ..FailoverOptions::new(FailoverScheme::MplsFrr)
     };
     plans.push(failover_plan(&long, &long_routes));
@@ -254,7 +254,7 @@ fn failover_plans() -> Vec<CheckedPlan> {
     for scheme in [FailoverScheme::Edst, FailoverScheme::Adst] {
         let base = FailoverOptions {
             trees: Some(1),
-            stack: 4,
+            stack: Some(4),
             ..FailoverOptions::new(scheme)
         };
         let default_tree = FailoverOptions {
@@ -264,7 +264,7 @@ fn failover_plans() -> Vec<CheckedPlan> {
         };
         let beside = FailoverOptions {
             multipath: Some(2),
-            stack: 4,
+            stack: Some(4),
             important: Some(Important {
                 hosts: [HostId::new(1)].into(),
                 options: Box::new(base.clone()),

@@ -6,6 +6,7 @@
 //! | `edge_class` | lossless classes | DSCP of a host's packet -> code of the class's first tag |
 //! | `ipv4_route`, `ipv6_route` | forwarding | prefix -> next hop, ECMP group or discard |
 //! | `ecmp_group` | forwarding | number -> group of next hops |
+//! | `ecmp_return` | forwarding | (group, port of a member) -> the next member that leads elsewhere |
 //! | `classify` | tag rules | (tag, in port, out port) -> ING_PRIO, EG_PRIO |
 //! | `rewrite` | tag rules | (tag, in port, out port) -> new tag |
 //! | `dscp_to_tc`, `acl_tc`, `tc_to_pg`, `tc_to_queue`, `tc_to_dscp` | `config_db.json` | what stands for tag rules under SONiC |
@@ -22,7 +23,9 @@ use p4runtime::Bits;
 use plan::failover::Action;
 use plan::{Carrier, CheckedPlan, ClassId, NewTag, PortSet, RuleForm, Tag, TagRule};
 use quantities::PortId;
-use topology::routes::forwarding::{ForwardAction, NextHop, SwitchForwarding, SwitchTables};
+use topology::routes::forwarding::{
+    ForwardAction, NextHop, SwitchForwarding, SwitchTables, after_return,
+};
 use topology::{NodeId, SwitchId};
 
 use sonic::Platform;
@@ -244,6 +247,7 @@ impl Build<'_> {
             let key = self.to.exact(table::ECMP_GROUP, "group", id)?;
             self.to
                 .push(table::ECMP_GROUP, vec![key], None, EntryAction::Group(id));
+            self.returns(id, hops)?;
             actions.push(
                 self.to
                     .call(action::ECMP, &[id.into(), self.hash_shift().into()])?,
@@ -268,6 +272,19 @@ impl Build<'_> {
                 action,
                 &actions,
             )?;
+        }
+        Ok(())
+    }
+
+    /// What becomes of packets that come back from a member of a group.
+    fn returns(&mut self, group: u32, hops: &[NextHop]) -> Result<(), Problem> {
+        for (port, hop) in after_return(self.plan.topology(), self.switch, hops) {
+            let keys = vec![
+                self.to.exact(table::ECMP_RETURN, "group", group)?,
+                self.port_key(table::ECMP_RETURN, "in_port", port)?,
+            ];
+            let call = self.next_hop(hop)?;
+            self.to.add(table::ECMP_RETURN, keys, None, call);
         }
         Ok(())
     }

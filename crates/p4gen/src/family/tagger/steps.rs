@@ -76,6 +76,11 @@ fn all_steps(features: &TaggerFeatures, layout: &Layout) -> Vec<Step> {
         entries: layout.size(table::ECMP_GROUP),
         data_bits: 16,
     };
+    let back = Exact {
+        key_bits: 16 + 9,
+        entries: layout.size(table::ECMP_RETURN),
+        data_bits: NEXT_HOP_BITS,
+    };
     let members = Exact {
         key_bits: 0,
         entries: layout.selector_size,
@@ -85,7 +90,7 @@ fn all_steps(features: &TaggerFeatures, layout: &Layout) -> Vec<Step> {
         step("read the carrier", vec![ports, Small, Small]),
         step("compare addresses", vec![Small, Small]),
         step(ROUTES, admit),
-        step("shift the hash", vec![Small]),
+        step("shift the hash, or turn back", vec![Small, back]),
         step("choose a next hop", vec![group, members]),
     ];
     if features.has_edge() {

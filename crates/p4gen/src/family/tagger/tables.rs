@@ -44,6 +44,7 @@ struct Sizes {
     ipv4_route: u32,
     ipv6_route: u32,
     ecmp_group: u32,
+    ecmp_return: u32,
     members: u32,
     group_members: u32,
     tag_rules: u32,
@@ -56,6 +57,7 @@ impl Sizes {
                 ipv4_route: 65_536,
                 ipv6_route: 65_536,
                 ecmp_group: 4096,
+                ecmp_return: 65_536,
                 members: 32_768,
                 group_members: 512,
                 tag_rules: 65_536,
@@ -64,6 +66,7 @@ impl Sizes {
                 ipv4_route: 4096,
                 ipv6_route: 1024,
                 ecmp_group: 256,
+                ecmp_return: 1024,
                 members: 4096,
                 group_members: 64,
                 tag_rules: 2048,
@@ -108,6 +111,10 @@ fn routing_tables(sizes: &Sizes) -> Vec<Table> {
         Table::new(name, key, actions, size)
     };
     let group = vec![exact(1, "group", ECMP_GROUP_BITS)];
+    let back = vec![
+        exact(1, "group", ECMP_GROUP_BITS),
+        exact(2, "in_port", PORT_BITS),
+    ];
     let port = vec![exact(1, "port", PORT_BITS)];
     vec![
         Table::new(table::HOST_PORT, port, [action::FACE_HOST], 512),
@@ -122,6 +129,12 @@ fn routing_tables(sizes: &Sizes) -> Vec<Table> {
                 sizes.ecmp_group,
             )
         },
+        Table::new(
+            table::ECMP_RETURN,
+            back,
+            [action::NEXT_HOP],
+            sizes.ecmp_return,
+        ),
     ]
 }
 

@@ -131,7 +131,7 @@ fn a_failover_plan_has_the_same_entries_on_every_target() {
 fn what_no_chip_holds_is_refused_with_a_way_out() {
     let place = tempfile::tempdir().unwrap();
     let deep = FailoverOptions {
-        stack: 20,
+        stack: Some(20),
         ..FailoverOptions::new(FailoverScheme::Plinko)
     };
     let plan = failover_plan(&deep);

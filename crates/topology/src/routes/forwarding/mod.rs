@@ -16,6 +16,7 @@ mod costs;
 mod groups;
 mod lpm;
 mod next;
+mod returns;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +36,7 @@ use groups::Groups;
 pub use groups::HopGroups;
 use lpm::AddressPlan;
 use next::NextSets;
+pub use returns::after_return;
 
 /// Who reacts to links and switches that are down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,9 +46,10 @@ pub enum Reroute {
     #[default]
     Converged,
     /// Only the switches at a failed link have reacted, the others forward as before the failure. A
-    /// switch left without a next hop detours over its best neighbour (a bounce, in a Clos). Packets may
-    /// come back and circulate until their TTL ends: see [`Forwarding::find_loop`]. Through virtual layers the detour is
-    /// the one that bounces least, to a neighbour whose ways as before the failure do not come back.
+    /// switch left without a next hop detours over its best neighbour (a bounce, in a Clos). A packet that comes back goes on
+    /// by another member of the group ([`after_return`]). Where several links have failed it may still circulate until its
+    /// TTL ends: see [`Forwarding::find_loop`]. Through virtual layers the detour is the one that bounces least, to a
+    /// neighbour whose ways as before the failure do not come back.
     Local,
 }
 
@@ -236,28 +239,37 @@ impl Forwarding {
         &self.switches
     }
 
-    /// A cycle of switches in which packets to a host may circulate, if there is one.
+    /// A cycle of switches in which packets to a host may circulate, if there is one. Packets that come back to a switch go on
+    /// as [`after_return`] says.
     #[must_use]
     pub fn find_loop(&self, topology: &Topology, host: HostId) -> Option<Vec<SwitchId>> {
         let address = IpAddr::V4(topology.host(host).ipv4);
-        let next = |switch: SwitchId| -> Vec<SwitchId> {
-            let hops = self.switch(switch).lookup(address).iter();
-            let peer = |hop: &NextHop| match topology.peer(switch, hop.port)?.end.node {
-                NodeId::Switch(next) => Some(next),
-                NodeId::Host(_) => None,
+        let next = |(switch, arrived): (SwitchId, Option<PortId>)| {
+            let hops = self.switch(switch).lookup(address);
+            let back = after_return(topology, switch, hops).into_iter();
+            let mut back = back.filter(|(port, _)| Some(*port) == arrived);
+            let hops = back
+                .next()
+                .map_or_else(|| hops.to_vec(), |(_, hop)| vec![hop]);
+            let peer = |hop: &NextHop| {
+                let end = topology.peer(switch, hop.port)?.end;
+                match end.node {
+                    NodeId::Switch(next) => Some((next, Some(end.port))),
+                    NodeId::Host(_) => None,
+                }
             };
-            hops.filter_map(peer).collect()
+            hops.iter().filter_map(peer).collect::<Vec<_>>()
         };
         let mut done = BTreeSet::new();
-        for start in topology.switch_ids() {
-            // Depth first; `path` holds the switches under way with what is left to try of each.
+        for start in topology.switch_ids().map(|switch| (switch, None)) {
+            // Depth first; `path` holds the arrivals under way with what is left to try of each.
             let mut path = vec![(start, next(start))];
             while let Some((at, ahead)) = path.last_mut() {
                 let at = *at;
                 match ahead.pop() {
                     Some(to) => {
                         if let Some(begin) = path.iter().position(|&(s, _)| s == to) {
-                            return Some(path[begin..].iter().map(|&(s, _)| s).collect());
+                            return Some(path[begin..].iter().map(|((s, _), _)| *s).collect());
                         }
                         if !done.contains(&to) {
                             path.push((to, next(to)));

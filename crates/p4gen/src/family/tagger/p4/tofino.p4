@@ -294,7 +294,7 @@ control ingress(inout headers_t headers,
         implementation = ecmp_selector;
         size = {{ v.sizes.ecmp_groups }};
     }
-{% include "tagger/p4/put_carrier.p4" %}
+{% include "tagger/p4/ecmp_return.p4" %}{% include "tagger/p4/put_carrier.p4" %}
 {% if v.tag.sets %}{% include "tagger/p4/port_bits.p4" %}
 
 {% endif %}{% include "tagger/p4/priorities.p4" %}
@@ -383,7 +383,9 @@ control ingress(inout headers_t headers,
                 }
                 if (meta.ecmp_group != 0) {
                     shift_flow.apply();
-                    ecmp_group.apply();
+                    if (!ecmp_return.apply().hit) {
+                        ecmp_group.apply();
+                    }
                 }
 
                 // Classify what leaves.

@@ -229,7 +229,7 @@ control ingress(inout headers_t headers,
         implementation = ecmp_selector;
         size = ECMP_GROUP_SIZE;
     }
-
+{% include "tagger/p4/ecmp_return.p4" %}
     action hash_ipv4_flow() {
         bit<32> flow;
         hash(flow, HashAlgorithm.crc32, 32w0,
@@ -301,7 +301,7 @@ control ingress(inout headers_t headers,
                 } else {
                     drop_because(DROP_NOT_ROUTABLE);
                 }
-                if (meta.ecmp_group != 0) {
+                if (meta.ecmp_group != 0 && !ecmp_return.apply().hit) {
                     ecmp_group.apply();
                 }
 
