@@ -9,6 +9,7 @@ use super::fault::{Context, Fault};
 use super::given::Given;
 use super::shard::{Found, LongSharding, Sharding, Work};
 use super::terminal::{self, Terminal};
+use super::words::counted;
 use measure::reproduce::{
     Counts, Effort, Item, ItemReport, Paper, Recorded, Run, Verdict, catalogue, page, told,
 };
@@ -309,6 +310,34 @@ fn write_folder(folder: &str) -> Result<(), Fault> {
     put("reproduce.json", &(json + "\n"))
 }
 
+/// How many entries there are, by verdict, and what became of all their rows.
+fn summary_of(items: &[Listed]) -> String {
+    let with = |verdict| items.iter().filter(|item| item.verdict == verdict).count();
+    let verdicts = [
+        Some(Verdict::Reproduced),
+        Some(Verdict::Better),
+        Some(Verdict::Differs),
+        Some(Verdict::NotLegible),
+        None,
+    ];
+    let entries = verdicts.map(|verdict| (with(verdict), told(verdict)));
+    let entries = entries.iter().filter(|(count, _)| *count > 0);
+    let entries: Vec<String> = entries
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let known = items.iter().filter_map(|item| item.counts);
+    let numbers = known.fold(Counts::default(), Counts::and).words();
+    let numbers = match numbers.as_str() {
+        "" => "nothing computed".to_owned(),
+        numbers => format!("their numbers: {numbers}"),
+    };
+    format!(
+        "{}: {}; {numbers}\n",
+        counted(items.len(), "entry"),
+        entries.join(", ")
+    )
+}
+
 fn describe_list(items: &[Listed]) -> String {
     let rows = items.iter().map(|item| {
         let counts = item.counts.map(|counts| counts.words());
@@ -322,7 +351,7 @@ fn describe_list(items: &[Listed]) -> String {
         ]
     });
     let header = ["paper", "item", "shows", "verdict", "numbers"];
-    terminal::table(&header, &[], &rows.collect::<Vec<_>>())
+    summary_of(items) + &terminal::table(&header, &[], &rows.collect::<Vec<_>>())
 }
 
 fn describe(items: &[ItemReport]) -> String {
@@ -342,7 +371,7 @@ fn describe(items: &[ItemReport]) -> String {
             vec![
                 row.name.clone(),
                 row.paper.clone(),
-                row.ours.map_or_else(|| "-".to_owned(), |ours| ours.words()),
+                row.ours_words(),
                 row.tolerance.clone(),
                 told(row.verdict).to_owned(),
                 row.difference.clone().unwrap_or_default(),

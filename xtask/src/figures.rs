@@ -202,7 +202,11 @@ fn render(key: &str, run: &Value) -> Result<String, String> {
         .as_array()
         .map(Vec::as_slice)
         .unwrap_or_default();
-    let computed = rows.iter().filter(|row| row["ours"].is_object());
+    // A row with a verdict and without ours: there is no such thing here.
+    let none = |row: &Value| row["ours"].is_null() && row["verdict"] == "differs";
+    let computed = rows
+        .iter()
+        .filter(|row| row["ours"].is_object() || none(row));
     let lines = computed.map(|row| {
         format!(
             "| {} | {} | {} | {} |\n",
@@ -236,6 +240,9 @@ fn counts(counts: &Value) -> String {
 
 /// A mean with its confidence interval, four digits each.
 fn estimate(ours: &Value) -> String {
+    if ours.is_null() {
+        return "none".to_owned();
+    }
     let mean = ours["mean"].as_f64().map_or_else(String::new, short);
     match ours["interval"].as_array().map(Vec::as_slice) {
         Some([low, high]) if low != high => {

@@ -259,6 +259,13 @@ impl Value {
         }
     }
 
+    /// Ours of a row where there is no such thing: no rule, no flow.
+    #[must_use]
+    pub fn none(name: impl Into<String>) -> Self {
+        // What is no number is shown as "none", wherever it comes from.
+        Self::of(name, f64::NAN)
+    }
+
     /// Whether a statement holds.
     #[must_use]
     pub fn holds(name: impl Into<String>, holds: bool) -> Self {

@@ -76,7 +76,7 @@ fn view(item: Option<&Item>, report: &ItemReport) -> ItemView {
     let rows = report.rows.iter().map(|row| RowView {
         name: row.name.clone(),
         paper: row.paper.clone(),
-        ours: row.ours.map_or_else(|| "-".to_owned(), |ours| ours.words()),
+        ours: row.ours_words(),
         tolerance: row.tolerance.clone(),
         verdict: told(row.verdict),
         class: class(row.verdict),

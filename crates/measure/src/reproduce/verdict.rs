@@ -143,6 +143,18 @@ impl Counts {
         counts
     }
 
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            reproduced: self.reproduced + other.reproduced,
+            better: self.better + other.better,
+            differs: self.differs + other.differs,
+            not_legible: self.not_legible + other.not_legible,
+            open: self.open + other.open,
+        }
+    }
+
     /// Those that are not none, in words.
     #[must_use]
     pub fn words(&self) -> String {
@@ -193,6 +205,9 @@ impl Item {
         let drawn = values.iter().filter_map(|value| {
             let row = rows.iter().find(|row| row.name == value.name);
             let x = value.x.or_else(|| row.and_then(|row| row.x))?;
+            if !value.estimate.mean.is_finite() {
+                return None;
+            }
             let own = &value.series;
             let series = if own.is_empty() { &row?.series } else { own };
             Some(Point {
@@ -237,11 +252,24 @@ impl Item {
     }
 }
 
-/// The verdict of a row.
+impl RowReport {
+    /// Ours in words.
+    #[must_use]
+    pub fn ours_words(&self) -> String {
+        match (self.ours, self.verdict) {
+            (Some(ours), _) => ours.words(),
+            (None, None | Some(Verdict::NotLegible)) => "-".to_owned(),
+            (None, Some(_)) => "none".to_owned(),
+        }
+    }
+}
+
+/// The verdict of a row. A number of ours that is none differs from any number, by nothing that can be counted.
 fn judge(row: &Row, ours: Option<Estimate>, left_out: &str) -> RowReport {
     let (verdict, difference) = match (row.said, ours) {
         (Said::NotLegible, _) => (Some(Verdict::NotLegible), None),
         (_, None) => (None, None),
+        (_, Some(ours)) if !ours.mean.is_finite() => (Some(Verdict::Differs), None),
         (said, Some(ours)) => {
             let verdict = compare(row, said, &ours);
             (Some(verdict), difference(said, ours.mean, verdict))
@@ -263,7 +291,7 @@ fn judge(row: &Row, ours: Option<Estimate>, left_out: &str) -> RowReport {
             Said::Between(..) | Said::NotLegible => None,
         },
         tolerance: row.tolerance.words(),
-        ours,
+        ours: ours.filter(|ours| ours.mean.is_finite()),
         verdict,
         difference,
         reason,
@@ -393,5 +421,19 @@ mod tests {
         let report = judge(&Row::exact("", "a", 1.0), Some(Estimate::of(&[4.0])), "");
         assert_eq!(report.difference.as_deref(), Some("4 times"));
         assert_eq!(report.reason.as_deref(), Some("not known"));
+    }
+
+    #[test]
+    fn what_there_is_none_of_is_said_so_without_a_ratio() {
+        for none in [f64::NAN, f64::INFINITY] {
+            let report = judge(&Row::exact("", "a", 3.0), Some(Estimate::of(&[none])), "");
+            assert_eq!(report.verdict, Some(Verdict::Differs));
+            assert_eq!((report.ours, report.difference.as_deref()), (None, None));
+            assert_eq!(report.ours_words(), "none");
+            let text = serde_json::to_string(&report).unwrap();
+            assert!(text.contains(r#""ours":null"#), "{text}");
+        }
+        let left_out = judge(&Row::exact("", "a", 3.0), None, "because");
+        assert_eq!(left_out.ours_words(), "-");
     }
 }

@@ -10,7 +10,7 @@ use crate::failover::{FailureFigure, Sets, plan_under_failures};
 pub(super) fn plinko(t: u8) -> FailoverOptions {
     FailoverOptions {
         resilience: t,
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(FailoverScheme::Plinko)
     }
 }
@@ -32,7 +32,7 @@ pub(super) fn trees(
         resilience: t,
         default_tree,
         growth,
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(scheme)
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn greedy_rows() -> Vec<Row> {
     rows.chain([tags(TAGS[1])]).collect()
 }
 
-/// The rules of the triangle, and its number of tags; a rule that ours does not have stands with -1.
+/// The rules of the triangle, and its number of tags; of a rule that ours does not have there is none.
 fn measure(algorithm: Algorithm, table: &[Rule]) -> Result<Vec<Value>, ItemError> {
     let topology = ThreeNode {
         cables: Cables::default(),
@@ -126,7 +126,10 @@ fn measure(algorithm: Algorithm, table: &[Rule]) -> Result<Vec<Value>, ItemError
         let new = found
             .and_then(|rule| rule.new_tag.tag())
             .map(|tag| tag.get());
-        values.push(Value::of(name(rule), new.map_or(-1.0, f64::from)));
+        values.push(match new {
+            Some(new) => Value::of(name(rule), f64::from(new)),
+            None => Value::none(name(rule)),
+        });
     }
     Ok(values)
 }
