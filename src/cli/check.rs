@@ -230,6 +230,10 @@ pub(super) fn refuse(failure: &CheckFailure, terminal: &Terminal) -> Fault {
 
 /// What was shown of failover tables, in words.
 pub(super) fn describe_resilience(found: &Resilience) -> String {
+    if found.walks == 0 && found.lost == 0 {
+        return "no packet was followed, for no two switches with hosts are joined by a way"
+            .to_owned();
+    }
     let stretch = found.stretch_max.unwrap_or(1.0);
     let held = format!(
         "by {}: what has a way arrives, nothing circulates, stretch at most {stretch:.2}",
@@ -306,6 +310,65 @@ pub(super) fn describe_lossless(tables: &Tables, report: &CheckReport) -> String
     }
 }
 
+/// How many pairs of switches have a promised route, in words.
+pub(super) fn describe_promised(report: &CheckReport) -> String {
+    let Some(found) = &report.promised else {
+        return "cannot be counted".to_owned();
+    };
+    if found.pairs == 0 {
+        return "no two switches have hosts, so nothing is promised between switches".to_owned();
+    }
+    let all = format!(
+        "{} of {} of switches with hosts",
+        found.with_route,
+        counted(found.pairs, "pair")
+    );
+    if found.without_route == 0 {
+        return all;
+    }
+    let first = found.first_without.iter().take(NAMED_WAYS);
+    let named: Vec<String> = first
+        .map(|pair| format!("`{}` to `{}`", pair.from, pair.to))
+        .collect();
+    let more = if found.without_route as usize > named.len() {
+        ", ..."
+    } else {
+        ""
+    };
+    format!(
+        "{all}; {} without one: {}{more}",
+        counted(found.without_route, "pair"),
+        named.join(", ")
+    )
+}
+
+/// The pairs without any way, if there are some: nothing is shown of those.
+pub(super) fn gaps(report: &CheckReport) -> Option<(&'static str, String)> {
+    let found = report.promised.as_ref()?;
+    found
+        .has_gaps()
+        .then(|| ("joined", describe_promised(report)))
+}
+
+/// What of the promises was shown, in words: nothing is said of promises that there are not.
+pub(super) fn describe_kept(report: &CheckReport) -> String {
+    match &report.promised {
+        Some(found) if found.with_route == 0 => {
+            "no pair of switches has a promised route".to_owned()
+        }
+        Some(found) if found.without_route > 0 => format!(
+            "every promised route stays lossless, but {} of switches {} none",
+            counted(found.without_route, "pair"),
+            if found.without_route == 1 {
+                "has"
+            } else {
+                "have"
+            }
+        ),
+        _ => "every promised route stays lossless".to_owned(),
+    }
+}
+
 /// How many lossy ways are named in words; `--json` has them all.
 const NAMED_WAYS: usize = 3;
 
@@ -314,6 +377,9 @@ pub(super) fn describe_forwarding(report: &CheckReport) -> String {
     let Some(found) = &report.forwarding else {
         return "not computed".to_owned();
     };
+    if found.pairs == 0 {
+        return "no two switches have hosts, so nothing goes from switch to switch".to_owned();
+    }
     if found.lossy == 0 {
         return format!(
             "stays lossless for all {} of switches with hosts",
@@ -377,12 +443,13 @@ fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
         ),
         (
             "tags",
-            "never fall; each has a lossless priority of its own".to_owned(),
+            "never fall between switches; each has a lossless priority of its own".to_owned(),
         ),
         (
             "promised",
             format!("lossless from end to end: {}", plan.promised()),
         ),
+        ("promised to", describe_promised(report)),
         ("forwarding", describe_forwarding(report)),
         ("tables", "single-valued, within the budgets".to_owned()),
         ("checked in", format!("{:.3} s", report.seconds)),
@@ -394,6 +461,7 @@ fn describe_failover(tables: &Tables, report: &CheckReport) -> String {
         (report.verdict.name(), size(&tables.topology)),
         ("failures", describe_resilience(&report.resilience)),
     ];
+    facts.extend(gaps(report));
     if tables.has_tags() {
         facts.push((
             "deadlock",

@@ -8,8 +8,8 @@ use serde::Serialize;
 use topology::Fabric;
 use topology::routes::{RouteCount, RouteSet};
 
-use super::check::Verdict;
 use super::check::checked::{CheckedPlan, RuleCounts};
+use super::check::{PromisedPairs, Verdict};
 use super::failover::{Destination, Failover, LabelKind, Part, StateCounts, longest_hops};
 use super::model::RuleForm;
 
@@ -63,6 +63,8 @@ pub struct PlanSummary {
     /// destination, and the rules are theirs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failover: Option<FailoverSummary>,
+    /// The pairs of switches with hosts that the plan promises something.
+    pub promised: Option<PromisedPairs>,
     /// What the proof has shown.
     pub verdict: Verdict,
     /// How long planning took; the caller, who has a clock, says so.
@@ -153,6 +155,7 @@ impl CheckedPlan {
         let switch_max = per_priority.unwrap_or(0) * priorities.len() as u64;
         let needed = self.headroom_needed().iter().map(|own| own.needed).max();
         let failover = self.failover_summary();
+        let report = self.report();
         let mut rules: (u64, u64, u64) = (
             counts.iter().map(|c| c.rules).sum(),
             most(|c| c.rules),
@@ -190,7 +193,8 @@ impl CheckedPlan {
             headroom_switch_needed: needed.unwrap_or_default(),
             affordable_priorities: headroom.iter().map(|h| h.affordable).min().unwrap_or(0),
             failover,
-            verdict: self.report().verdict,
+            promised: report.promised,
+            verdict: report.verdict,
             seconds,
         }
     }

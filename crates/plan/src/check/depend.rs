@@ -8,6 +8,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use topology::NodeId;
+
 use super::error::{Buffer, Cycle, PlanError, PortName};
 use super::lookup::{LOSSY, Lookup, Ports, RowNumber, TagIx};
 use super::resilience::lossless::Held;
@@ -66,7 +68,10 @@ impl<'a> Dependencies<'a> {
             )
             .collect();
         graph.explore(starts, |graph, _, step| {
-            if step.new_tag < step.tag && blamed.insert(graph.ports.name(step.at).0) {
+            if step.new_tag < step.tag
+                && !graph.leaves_to_a_host(step.out)
+                && blamed.insert(graph.ports.name(step.at).0)
+            {
                 falls.push(graph.fall(&step));
             }
         });
@@ -133,6 +138,13 @@ impl<'a> Dependencies<'a> {
         let new = *seen & 1 << tag == 0;
         *seen |= 1 << tag;
         new
+    }
+
+    /// Whether a host stands at a port: nothing depends on the tags of what leaves there.
+    fn leaves_to_a_host(&self, out: u32) -> bool {
+        let (switch, port) = self.ports.name(out);
+        let peer = self.tables.topology.peer(switch, port);
+        peer.is_some_and(|peer| matches!(peer.end.node, NodeId::Host(_)))
     }
 
     fn fall(&self, step: &Step) -> PlanError {

@@ -5,7 +5,7 @@
 //! - **priorities**: distinct tags have distinct lossless priorities, and there are enough;
 //! - **no cyclic buffer dependency** for any routing whatever and any behaviour of the hosts: the graph
 //!   over lossless ingress buffers (port, tag) that the rules make reachable from host-facing ports is
-//!   acyclic, and tags never fall (Tagger17, theorem 1);
+//!   acyclic, and tags never fall between switches (Tagger17, theorem 1);
 //! - **promises**: every route that the plan promises stays lossless, replayed through the rules;
 //! - **forwarding**: the plan's own forwarding has no loop and drops nothing that has a way;
 //! - **failover**: with any so many failures, packets arrive if there is a way, and never circulate
@@ -46,7 +46,7 @@ use thiserror::Error;
 pub use arriving::HeadroomNeeded;
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
 pub use failures::{FailureReport, LostPacket, PartReport, Sample};
-pub use report::{CheckReport, Resilience, Verdict};
+pub use report::{CheckReport, PairWithout, PromisedPairs, Resilience, Verdict};
 pub use resilience::{FailureOptions, ForeignShare, Share, WalkedShare};
 pub use strays::{Forwarded, LossyWay};
 

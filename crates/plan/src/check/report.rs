@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use topology::routes::{JoinedPairs, RoutePolicy, RouteSet};
 
 use super::error::PlanError;
 use super::failures::{FailureReport, PartReport, Sample};
 use super::strays::Forwarded;
-use crate::model::Tables;
+use crate::model::{Promise, Tables};
 
 /// What a check has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -101,6 +102,31 @@ impl From<FailureReport> for Resilience {
     }
 }
 
+/// How many pairs of switches with hosts the plan promises anything: a route that stays lossless or, with failover tables, delivery
+/// wherever a way remains.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PromisedPairs {
+    /// Pairs of a switch with hosts and another one, times the classes.
+    pub pairs: u64,
+    /// Of these, those with a promised route.
+    pub with_route: u64,
+    /// Of these, those without one: the plan promises them nothing.
+    pub without_route: u64,
+    /// The first pairs without one, at most a hundred, by class and switches.
+    pub first_without: Vec<PairWithout>,
+}
+
+/// A pair of switches that the plan promises nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PairWithout {
+    /// The name of the class; `null` where failover tables have none.
+    pub class: Option<String>,
+    /// The first switch.
+    pub from: String,
+    /// The last switch.
+    pub to: String,
+}
+
 /// What was computed of a plan; `None` where it was not.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Verdicts {
@@ -126,6 +152,8 @@ pub struct CheckReport {
     pub loop_free: Option<bool>,
     /// Lossless priorities that the plan's tags take.
     pub lossless_priorities: usize,
+    /// The pairs of switches with hosts that the plan promises something; `null` if its promises cannot be read.
+    pub promised: Option<PromisedPairs>,
     /// Where the plan's own forwarding turns lossy; `null` where failover tables forward, or that was not computed.
     pub forwarding: Option<Forwarded>,
     /// Resilience to failures.
@@ -166,6 +194,7 @@ impl CheckReport {
             }),
             loop_free: verdicts.loop_free.filter(|free| !(*free && drawn)),
             lossless_priorities: priorities.len(),
+            promised: promised(tables),
             forwarding,
             resilience: match failures {
                 Some(found) => Resilience::from(found),
@@ -181,5 +210,77 @@ impl CheckReport {
     pub fn timed(mut self, seconds: f64) -> Self {
         self.seconds = seconds;
         self
+    }
+}
+
+/// The most pairs without a promised route that are told by name.
+const MAX_NAMED: usize = 100;
+
+/// The pairs that a plan promises something.
+fn promised(tables: &Tables) -> Option<PromisedPairs> {
+    let mut found = PromisedPairs::default();
+    let Some(_) = &tables.failover else {
+        for (number, class) in (0..).zip(&tables.tagging.classes) {
+            let own = |promise: &&Promise| promise.class.index() == number;
+            let routes: Vec<_> = tables.promises.iter().filter(own).collect();
+            let routes = routes.into_iter().map(|promise| &promise.routes);
+            found.add(tables, Some(&class.name), routes)?;
+        }
+        return Some(found);
+    };
+    // Whatever way there is.
+    found.add(tables, None, std::iter::once(&RoutePolicy::Shortest))?;
+    Some(found)
+}
+
+impl PromisedPairs {
+    /// Adds the pairs of a class with these promises.
+    fn add<'a>(
+        &mut self,
+        tables: &Tables,
+        class: Option<&str>,
+        routes: impl Iterator<Item = &'a RoutePolicy>,
+    ) -> Option<()> {
+        let topology = &tables.topology;
+        let nothing = RoutePolicy::Explicit { routes: vec![] };
+        let mut policies: Vec<&RoutePolicy> = routes.collect();
+        policies.dedup();
+        if policies.is_empty() {
+            policies.push(&nothing);
+        }
+        // A pair needs a route of one of several promises.
+        let most = match policies.len() {
+            1 => MAX_NAMED,
+            _ => usize::MAX,
+        };
+        let mut joined: Option<JoinedPairs> = None;
+        for policy in policies {
+            let set = RouteSet::new(topology, policy.clone()).ok()?;
+            let own = set.joined_pairs(most);
+            joined = Some(match joined {
+                None => own,
+                Some(before) => before.either(&own),
+            });
+        }
+        let joined = joined?;
+        self.pairs += joined.pairs;
+        self.without_route += joined.apart;
+        self.with_route += joined.pairs - joined.apart;
+        let name = |switch| topology.switch(switch).name.clone();
+        let room = MAX_NAMED.saturating_sub(self.first_without.len());
+        let named = joined.named.into_iter().take(room);
+        self.first_without
+            .extend(named.map(|(from, to)| PairWithout {
+                class: class.map(str::to_owned),
+                from: name(from),
+                to: name(to),
+            }));
+        Some(())
+    }
+
+    /// Whether some pair is promised nothing, or there is no pair at all.
+    #[must_use]
+    pub const fn has_gaps(&self) -> bool {
+        self.without_route > 0 || self.pairs == 0
     }
 }

@@ -110,11 +110,13 @@ fn rule_shape(
         let Some(last) = set.last() else {
             return Err(PlanError::EmptyPorts { place: place() });
         };
-        if last > PortId::new(ports) {
+        let beyond = (last > PortId::new(ports)).then_some(last);
+        let none = PortId::new(0);
+        if let Some(port) = beyond.or(set.contains(none).then_some(none)) {
             return Err(PlanError::NoSuchPort {
                 place: place(),
                 switch: switch.to_owned(),
-                port: last,
+                port,
                 ports,
             });
         }

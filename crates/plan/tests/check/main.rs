@@ -89,19 +89,83 @@ fn unreachable_cycles_do_not_count() {
 #[test]
 fn a_falling_tag_is_named() {
     let mut tables = small();
-    let rule = tables.tagging.rules[0]
-        .iter_mut()
-        .find(|rule| rule.tag == Tag::new(2) && rule.precedence == 0)
-        .expect("the rule that keeps tag 2");
-    rule.new_tag = NewTag::Lossless(Tag::new(1));
+    let rules = &mut tables.tagging.rules[2];
+    let rule = rules.iter_mut().find(|rule| rule.tag == Tag::new(2));
+    rule.expect("a spine keeps tag 2").new_tag = NewTag::Lossless(Tag::new(1));
     let errors = errors(tables);
     assert!(
         errors
             .iter()
-            .any(|e| matches!(e, PlanError::TagFalls { switch, .. } if switch == "leaf1"))
+            .any(|e| matches!(e, PlanError::TagFalls { switch, .. } if switch == "spine1")),
+        "{errors:?}"
     );
-    // What falls at leaf1 can only go to hosts there: no cycle, but no proof by rising tags either.
-    assert!(!errors.iter().any(|e| matches!(e, PlanError::Cycle(_))));
+}
+
+#[test]
+fn a_tag_may_fall_towards_hosts_for_nothing_depends_on_it() {
+    let mut tables = small();
+    let mut down = tables.tagging.rules[0]
+        .iter()
+        .find(|rule| rule.tag == Tag::new(2) && rule.precedence == 0)
+        .expect("the rule that keeps tag 2")
+        .clone();
+    down.precedence = 9;
+    down.out_ports = [1, 2].map(PortId::new).into_iter().collect();
+    down.new_tag = NewTag::Lossless(Tag::new(1));
+    tables.tagging.rules[0].push(down.clone());
+    assert_eq!(errors(tables.clone()), vec![]);
+    // Towards a spine the same is refused.
+    down.out_ports = [3, 4].map(PortId::new).into_iter().collect();
+    tables.tagging.rules[0].push(down);
+    let found = errors(tables);
+    assert!(
+        found
+            .iter()
+            .any(|e| matches!(e, PlanError::TagFalls { .. })),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn port_0_of_a_tag_rule_does_not_exist() {
+    let mut tables = small();
+    tables.tagging.rules[0][0].in_ports = [0, 1].map(PortId::new).into_iter().collect();
+    let (fault, text) = only(tables);
+    assert_eq!(fault, Fault::Input);
+    assert!(text.contains("names port 0"), "{text}");
+}
+
+#[test]
+fn pairs_that_are_promised_nothing_are_counted_and_named() {
+    let whole = check(small(), &Options::default()).expect("a sound plan");
+    let found = whole.report().promised.expect("promises");
+    assert_eq!(
+        (found.pairs, found.with_route, found.without_route),
+        (2, 2, 0)
+    );
+    // A promise of one route from leaf1 to leaf2 says nothing of the way back.
+    let mut tables = small();
+    let route = "h1 leaf1 spine1 leaf2 h3".to_owned();
+    for promise in &mut tables.promises {
+        promise.routes = RoutePolicy::Explicit {
+            routes: vec![route.clone()],
+        };
+    }
+    let plan = check(tables, &Options::default()).expect("it promises less");
+    let found = plan.report().promised.expect("promises");
+    assert_eq!(
+        (found.pairs, found.with_route, found.without_route),
+        (2, 1, 1)
+    );
+    let pair = &found.first_without[0];
+    assert_eq!((pair.from.as_str(), pair.to.as_str()), ("leaf2", "leaf1"));
+    assert_eq!(plan.summary(0.0).promised, Some(found));
+    // No promise at all.
+    let mut tables = small();
+    tables.promises.clear();
+    let plan = check(tables, &Options::default()).expect("it promises nothing");
+    let found = plan.report().promised.expect("promises");
+    assert_eq!((found.with_route, found.without_route), (0, 2));
 }
 
 #[test]

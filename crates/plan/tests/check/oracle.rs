@@ -59,8 +59,10 @@ fn walk_all(tables: &Tables) -> (BTreeMap<Node, BTreeSet<Node>>, bool) {
             else {
                 continue;
             };
-            falls |= new < tag;
-            let Some(peer) = topology.peer(switch, out) else {
+            let peer = topology.peer(switch, out);
+            let to_host = peer.is_some_and(|peer| matches!(peer.end.node, NodeId::Host(_)));
+            falls |= new < tag && !to_host;
+            let Some(peer) = peer else {
                 continue;
             };
             let NodeId::Switch(next) = peer.end.node else {

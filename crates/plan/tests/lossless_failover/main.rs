@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plan::check::{FailureOptions, Options};
 use plan::failover::{
-    Action, Destination, Label, LabelKind, Origin, PortMask, ReverseMatch, SwitchTable, Target,
+    Action, Destination, Label, LabelKind, Origin, PortMask, ReverseMatch, Rule, SwitchTable,
+    Target, Ternary, Write,
 };
-use plan::{CheckReport, ClassId, NewTag, PlanError, Tables, Tag, check};
+use plan::{CheckReport, ClassId, Fault, NewTag, PlanError, Tables, Tag, check};
 use quantities::PortId;
 use schemes::TaggerOptions;
 use schemes::failover::{
@@ -44,7 +45,7 @@ fn jellyfish() -> Topology {
 fn options(scheme: FailoverScheme, resilience: u8) -> FailoverOptions {
     FailoverOptions {
         resilience,
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(scheme)
     }
 }
@@ -471,6 +472,66 @@ fn channels_for_packets_of_other_switches_are_refused() {
             .contains("only packets from hosts get one"),
         "{errors:?}"
     );
+}
+
+/// All that a failover rule can name, one change at a time.
+#[test]
+fn what_a_failover_rule_names_must_exist() {
+    let sound = failover(&ring(), &options(FailoverScheme::Plinko, 1)).unwrap();
+    type Change = fn(&mut Rule);
+    let changes: [(Change, &str); 8] = [
+        (
+            |rule| rule.origin = Origin::Port(PortId::new(99)),
+            "no port 99",
+        ),
+        (
+            |rule| rule.origin = Origin::Port(PortId::new(0)),
+            "no port 0",
+        ),
+        (
+            |rule| rule.ports.up = rule.ports.up.with(PortId::new(99)),
+            "no port 99",
+        ),
+        (
+            |rule| rule.ports.down = PortMask::single(PortId::new(99)),
+            "no port 99",
+        ),
+        (
+            |rule| rule.reverse = ReverseMatch::exact([99]),
+            "no port 99",
+        ),
+        (|rule| rule.destination = Ternary::exact(99), "`dst` 99"),
+        (|rule| rule.tree = Some(99), "no tree 99"),
+        (
+            |rule| {
+                rule.action = Action::Forward {
+                    route: Box::new([99]),
+                    write: Write::default(),
+                }
+            },
+            "no port 99",
+        ),
+    ];
+    for (change, said) in changes {
+        let mut tables = sound.clone();
+        let failover = tables.failover.as_mut().unwrap();
+        let mut table = SwitchTable::default();
+        for (number, rule) in failover.tables[0].iter().enumerate() {
+            let mut rule = rule.to_rule();
+            if number == 0 {
+                change(&mut rule);
+            }
+            table.push(rule);
+        }
+        failover.tables[0] = table;
+        let failure = check(tables, &Options::default()).expect_err(said);
+        let text = failure.to_string();
+        assert!(
+            text.contains(said) && text.contains("failover rule 1 of"),
+            "{text}"
+        );
+        assert_eq!(failure.fault(), Fault::Input, "{text}");
+    }
 }
 
 /// Every verdict must be able to come out each way, or it says nothing.

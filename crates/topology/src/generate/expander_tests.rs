@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
+use crate::routes::{RoutePolicy, RouteSet};
 use crate::{Fabric, NodeId, Topology, VirtualLayers};
 
 fn flattened(switches: u32, ports: u16, fabric_ports: u16) -> FlattenedClos {
@@ -42,6 +43,24 @@ fn as_many_layers_as_the_paper_says() {
     let layers = sizes.map(|switches| layers_needed(switches, 40));
     assert_eq!(layers, [3, 3, 4, 4, 4].map(Some));
     assert_eq!(layers_needed(5000, 4), None);
+}
+
+#[test]
+fn all_pairs_are_joined_by_ways_up_and_down_or_there_are_more_layers() {
+    let policy = RoutePolicy::VirtualUpDown { bounces: 0 };
+    let mut taken = BTreeMap::new();
+    for seed in 1..=5 {
+        let made = FlattenedClos {
+            seed,
+            ..flattened(1000, 64, 40)
+        };
+        let topology = made.generate().unwrap();
+        let set = RouteSet::new(&topology, policy.clone()).unwrap();
+        assert_eq!(set.joined_pairs(1).named, [], "seed {seed}");
+        *taken.entry(by_layer(&topology).len() + 1).or_insert(0) += 1;
+    }
+    // FC23 section 3.2.3: the fewest layers do for some networks of this size, and one more does for the others.
+    assert_eq!(taken.keys().copied().collect::<Vec<_>>(), [3, 4]);
 }
 
 #[test]

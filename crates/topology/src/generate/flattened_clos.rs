@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::optical::{self, OpticalSwitches};
 use super::{Cables, Check, GenerateError, MAX_NODES, MAX_PORTS, Network};
+use crate::routes::{RoutePolicy, RouteSet};
 use crate::{Switch, Topology};
 
 /// How often a graph is drawn until one is connected.
@@ -25,7 +26,7 @@ pub struct FlattenedClos {
     pub ports: u16,
     /// Ports of each switch that lead to switches; even. The others lead to hosts.
     pub fabric_ports: u16,
-    /// Number of virtual layers; `None` for as many as [`layers_needed`] says, or as `split` has.
+    /// Number of virtual layers; `None` for as many as `split` has, or as are needed to join all pairs of switches with hosts.
     pub layers: Option<u8>,
     /// Links that a switch has from each layer to the next (FC23's a); `None` to divide half of the fabric ports evenly.
     pub split: Option<Vec<u16>>,
@@ -42,13 +43,42 @@ pub struct FlattenedClos {
 }
 
 impl FlattenedClos {
-    /// Generates the topology.
+    /// Generates the topology. Where nobody says how many layers there are, it takes as many as [`layers_needed`] says, or more until
+    /// every two switches with hosts are joined by a way up and down (FC23 section 3.2.3, strategy (*)).
     ///
     /// # Errors
     /// [`GenerateError`] if a parameter is out of range, or no connected network has that shape.
     pub fn generate(&self) -> Result<Topology, GenerateError> {
         let check = Check("flattened-clos");
-        let split = self.degrees(&check)?;
+        self.check(&check)?;
+        if self.layers.is_some() || self.split.is_some() {
+            return self.draw_network(&check, &self.degrees(&check)?);
+        }
+        let fewest = self.layer_count(&check)?;
+        let mut apart = None;
+        for layers in fewest..=self.most_layers() {
+            let split = even_split(self.fabric_ports / 2, layers);
+            self.check_split(&check, &split)?;
+            let topology = self.draw_network(&check, &split)?;
+            match pair_apart(&topology) {
+                None => return Ok(topology),
+                Some(pair) => apart = Some((layers, pair)),
+            }
+        }
+        let pair = apart.map_or_else(String::new, |(layers, (from, to))| {
+            format!("; with {layers} no way up and down leads from `{from}` to `{to}`")
+        });
+        Err(check.impossible(format!(
+            "no number of virtual layers from {fewest} to {} joins all pairs of {} switches with {} fabric ports{pair}; \
+             use more fabric ports or fewer switches, or take a network with such pairs by saying --layers",
+            self.most_layers(),
+            self.switches,
+            self.fabric_ports
+        )))
+    }
+
+    /// A connected network with so many links of a switch from each layer to the next.
+    fn draw_network(&self, check: &Check, split: &[u16]) -> Result<Topology, GenerateError> {
         let hosts = self.ports - self.fabric_ports;
         check.nodes("hosts", Some(u64::from(self.switches) * u64::from(hosts)))?;
         let name = format!("flattened-clos-{}x{}", self.switches, self.ports);
@@ -61,10 +91,10 @@ impl FlattenedClos {
         for &id in &ids {
             net.hosts(id, hosts);
         }
-        let graphs = self.connected(&check, &split)?;
+        let graphs = self.connected(check, split)?;
         let mut first = hosts + 1;
         let mut groups = 0;
-        for ((layer, &degree), graph) in (1..).zip(&split).zip(&graphs) {
+        for ((layer, &degree), graph) in (1..).zip(split).zip(&graphs) {
             // The next free port of each switch in the lower and in the upper layer.
             let mut lower = vec![first; ids.len()];
             let mut upper = vec![first + degree; ids.len()];
@@ -82,8 +112,8 @@ impl FlattenedClos {
         net.finish()
     }
 
-    /// The links that a switch has from each layer to the next, checked.
-    fn degrees(&self, check: &Check) -> Result<Vec<u16>, GenerateError> {
+    /// Checks all parameters but how links are divided among the layers.
+    fn check(&self, check: &Check) -> Result<(), GenerateError> {
         check.range("the number of ports", self.ports, 1, u64::from(MAX_PORTS))?;
         check.range("the number of switches", self.switches, 2, MAX_NODES)?;
         let fabric_ports = self.fabric_ports;
@@ -104,20 +134,6 @@ impl FlattenedClos {
                 fabric_ports - 1
             )));
         }
-        let half = fabric_ports / 2;
-        let split = match &self.split {
-            Some(split) => self.given_split(check, split)?,
-            None => even_split(half, self.layer_count(check)?),
-        };
-        let largest = split.iter().copied().max().unwrap_or(0);
-        if u32::from(largest) >= self.switches {
-            return Err(check.impossible(format!(
-                "{} links of a switch between two layers need at least {} switches, there are {}; use more switches, fewer fabric ports or more layers",
-                largest,
-                u32::from(largest) + 1,
-                self.switches
-            )));
-        }
         if self.single_links && u32::from(fabric_ports) >= self.switches {
             return Err(check.impossible(format!(
                 "{fabric_ports} fabric ports to different switches need at least {} switches, there are {}; use more switches, or allow several links of two",
@@ -130,8 +146,37 @@ impl FlattenedClos {
             .and_then(|optical| optical.refusal(self.switches))
         {
             Some(reason) => Err(check.impossible(reason)),
-            None => Ok(split),
+            None => Ok(()),
         }
+    }
+
+    /// The links that a switch has from each layer to the next, as they were asked for.
+    fn degrees(&self, check: &Check) -> Result<Vec<u16>, GenerateError> {
+        let split = match &self.split {
+            Some(split) => self.given_split(check, split)?,
+            None => even_split(self.fabric_ports / 2, self.layer_count(check)?),
+        };
+        self.check_split(check, &split)?;
+        Ok(split)
+    }
+
+    /// Checks that there are switches enough for the links of one between two layers.
+    fn check_split(&self, check: &Check, split: &[u16]) -> Result<(), GenerateError> {
+        let largest = split.iter().copied().max().unwrap_or(0);
+        if u32::from(largest) < self.switches {
+            return Ok(());
+        }
+        Err(check.impossible(format!(
+            "{} links of a switch between two layers need at least {} switches, there are {}; use more switches, fewer fabric ports or more layers",
+            largest,
+            u32::from(largest) + 1,
+            self.switches
+        )))
+    }
+
+    /// The most layers, for each needs a link to the next.
+    fn most_layers(&self) -> u8 {
+        u8::try_from(self.fabric_ports / 2 + 1).unwrap_or(u8::MAX)
     }
 
     fn given_split(&self, check: &Check, split: &[u16]) -> Result<Vec<u16>, GenerateError> {
@@ -160,8 +205,7 @@ impl FlattenedClos {
     }
 
     fn layer_count(&self, check: &Check) -> Result<u8, GenerateError> {
-        let half = self.fabric_ports / 2;
-        let most = u8::try_from(half + 1).unwrap_or(u8::MAX);
+        let most = self.most_layers();
         if let Some(layers) = self.layers {
             if !(2..=most).contains(&layers) {
                 return Err(check.impossible(format!(
@@ -241,6 +285,16 @@ impl FlattenedClos {
         };
         split.iter().map(one).collect()
     }
+}
+
+/// The names of two switches with hosts that no way up and down joins, if there are such.
+fn pair_apart(topology: &Topology) -> Option<(String, String)> {
+    let policy = RoutePolicy::VirtualUpDown { bounces: 0 };
+    // Networks of more layers than routes can count have no ways up and down at all.
+    let set = RouteSet::new(topology, policy).ok()?;
+    let &(from, to) = set.joined_pairs(1).named.first()?;
+    let name = |switch| topology.switch(switch).name.clone();
+    Some((name(from), name(to)))
 }
 
 /// Links from a switch's port in one layer to a switch's port in the next; and the OCS, counted from 1 for each pair of layers.
