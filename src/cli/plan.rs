@@ -18,7 +18,10 @@ use schemes::failover::{
     FailoverOptions, FailoverScheme, Method, PathPolicy, SourceRouteOptions, TransitionKind,
     TreeGrowth, df_edst, failover, lossless_failover, source_routes,
 };
-use schemes::{Algorithm, ClassSpec, SchemeError, Search, TAGS_AT_LEAST, TaggerOptions};
+use schemes::{
+    Algorithm, ClassSpec, SchemeError, Search, Spelling, TAGS_AT_LEAST, TaggerOptions,
+    idle_by_destination, idle_without_tags,
+};
 use topology::Topology;
 use topology::routes::{RoutePolicy, parse_routes};
 
@@ -101,16 +104,7 @@ enum Scheme {
 
 impl Scheme {
     const fn failover(self) -> Option<FailoverScheme> {
-        match self {
-            Self::Tagger | Self::Ttl | Self::FlattenedClos | Self::Ecmp | Self::Ksp => None,
-            Self::Plinko => Some(FailoverScheme::Plinko),
-            Self::Fcp => Some(FailoverScheme::Fcp),
-            Self::MplsFrr => Some(FailoverScheme::MplsFrr),
-            Self::Edst => Some(FailoverScheme::Edst),
-            Self::Adst => Some(FailoverScheme::Adst),
-            Self::DfFi => Some(FailoverScheme::DfFi),
-            Self::DfEdst => Some(FailoverScheme::DfEdst),
-        }
+        self.kind().failover()
     }
 }
 
@@ -192,9 +186,9 @@ struct FailoverArgs {
     /// that it comes in by.
     #[arg(long)]
     mark_trees: bool,
-    /// The most hops that a route in a header may have, at most 32.
-    #[arg(long, default_value_t = 16, value_name = "HOPS")]
-    stack: u8,
+    /// The most hops that a route in a header may have, at most 32 [default: as many as the ways of the plan take, 16 at least].
+    #[arg(long, value_name = "HOPS")]
+    stack: Option<u8>,
     /// Keep packets lossless whatever has failed, as far as the tables survive it; df-fi does so by channels.
     #[arg(long, value_enum, value_name = "HOW")]
     lossless: Option<LosslessName>,
@@ -436,9 +430,7 @@ impl Plan {
                     df_edst(topology, &options, &self.failover_tags(given)?)
                 }
                 None => {
-                    let reason =
-                        "without lossless tags: it is for `--lossless rising` or the scheme df-fi";
-                    given.refuse_all(own::OF_TAGS, reason)?;
+                    given.refuse(|option| idle_without_tags(option, Spelling::CommandLine))?;
                     failover(topology, &options)
                 }
                 Some(method) => {
@@ -462,8 +454,7 @@ impl Plan {
                 if self.failover.source_routes {
                     return self.source_routes(topology, bounces, given, progress);
                 }
-                let reason = "without `--source-routes`: tables by destination keep no paths apart";
-                given.refuse_all(&["multipath", "stack"], reason)?;
+                given.refuse(|option| idle_by_destination(option, Spelling::CommandLine))?;
                 return schemes::flattened_clos(topology, bounces, &options)
                     .map_err(|e| refuse(&e));
             }
@@ -644,7 +635,6 @@ fn class(text: &str) -> Result<ClassSpec, Fault> {
     })
 }
 
-/// A scheme's refusal with the exit status that it deserves.
 /// A flag that is set after a time.
 fn alarm(after: Duration) -> Arc<AtomicBool> {
     let flag = Arc::<AtomicBool>::default();
@@ -657,6 +647,7 @@ fn alarm(after: Duration) -> Arc<AtomicBool> {
     flag
 }
 
+/// A scheme's refusal with the exit status that it deserves.
 fn refuse(error: &SchemeError) -> Fault {
     Fault::input(error)
 }
@@ -687,6 +678,7 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
                 most
             )
         });
+    let report = plan.report();
     let facts = terminal::facts(&[
         (
             "topology",
@@ -702,7 +694,8 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
             format!("{} {}", provenance.scheme, provenance.algorithm),
         ),
         ("promised lossless", plan.promised().to_string()),
-        ("forwarding", check::describe_forwarding(&plan.report())),
+        ("promised to", check::describe_promised(&report)),
+        ("forwarding", check::describe_forwarding(&report)),
         ("tags", tags_of(plan, summary)),
         (
             "tags -> priorities",
@@ -723,7 +716,8 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
         ("planned in", format!("{:.3} s", summary.seconds)),
     ]);
     format!(
-        "{facts}  proven: no cyclic buffer dependency for any routing; every promised route stays lossless\n"
+        "{facts}  proven: no cyclic buffer dependency for any routing; {}\n",
+        check::describe_kept(&report)
     )
 }
 
@@ -796,6 +790,7 @@ fn describe_failover(
         ),
     ];
     let report = plan.report();
+    facts.extend(check::gaps(&report));
     if plan.tables().has_tags() {
         facts.push(("lossless", check::describe_lossless(plan.tables(), &report)));
         let rules = plan.topology().switch_ids().map(|s| plan.counts(s).rules);

@@ -122,12 +122,15 @@ impl Terminal {
     #[must_use]
     pub(super) fn watch(&self, what: &str) -> Watch {
         let progress = Arc::<Progress>::default();
-        if self.quiet || !io::stderr().is_terminal() {
+        if self.quiet {
             return Watch {
                 bar: ProgressBar::hidden(),
                 progress,
                 ticker: None,
             };
+        }
+        if !io::stderr().is_terminal() {
+            return Watch::of_lines(what, progress);
         }
         let bar = ProgressBar::new(PERMILLE).with_message(what.to_owned());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent} % {elapsed}") {
@@ -170,6 +173,9 @@ const PERMILLE: u64 = 1000;
 /// How often a bar is looked after.
 const TICK: Duration = Duration::from_millis(120);
 
+/// How often a line tells of progress where there is no terminal.
+const LINE: Duration = Duration::from_secs(30);
+
 /// A bar on the terminal that follows a computation's [`Progress`], until this is dropped.
 pub(super) struct Watch {
     bar: ProgressBar,
@@ -178,6 +184,32 @@ pub(super) struct Watch {
 }
 
 impl Watch {
+    /// A line now and then, for a log: work that is over soon says nothing.
+    fn of_lines(what: &str, progress: Arc<Progress>) -> Self {
+        let bar = ProgressBar::hidden().with_message(what.to_owned());
+        let (stop, stopped) = mpsc::channel();
+        let (shown, told) = (bar.clone(), Arc::clone(&progress));
+        let ticker = std::thread::spawn(move || {
+            let mut seconds = 0;
+            while stopped.recv_timeout(LINE) == Err(RecvTimeoutError::Timeout) {
+                seconds += LINE.as_secs();
+                let done = match told.fraction() {
+                    Some(done) => format!("{:.0} %", done * 100.0),
+                    None => "under way".to_owned(),
+                };
+                complain(format_args!(
+                    "{}: {done} after {seconds} s",
+                    shown.message()
+                ));
+            }
+        });
+        Self {
+            bar,
+            progress,
+            ticker: Some((stop, ticker)),
+        }
+    }
+
     /// Where the computation tells how much is done.
     pub(super) fn progress(&self) -> &Arc<Progress> {
         &self.progress

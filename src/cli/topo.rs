@@ -10,13 +10,14 @@ use clap::{Args, Subcommand};
 use expanders::{FlattenedClosArgs, XpanderArgs};
 use quantities::{BitRate, Metres};
 use topology::Topology;
+use topology::TopologyError;
 use topology::generate::{
     Bcube, Cables, Clos, Egft, EgftSize, FatTree, GenerateError, Jellyfish, JellyfishSize, Line,
     Ring, ThreeLayerClos, ThreeNode,
 };
-use topology::import::{self, ImportOptions, Imported};
+use topology::import::{self, ImportError, ImportOptions, Imported};
 
-use super::fault::{Context, Fault};
+use super::fault::{Context, Fault, chain};
 use super::folder;
 use super::given::Given;
 use super::terminal::{self, Terminal};
@@ -231,6 +232,9 @@ struct ImportArgs {
     /// Hosts per switch where the file has no hosts (GraphML, CSV of switches alone).
     #[arg(long, default_value_t = 1)]
     hosts: u16,
+    /// Keep the largest connected part of a network that is not connected, and say what is left out.
+    #[arg(long)]
+    largest_part: bool,
     /// The topology file to write.
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     output: String,
@@ -392,9 +396,10 @@ impl ImportArgs {
         let options = ImportOptions {
             name: stem.into_owned(),
             hosts_per_node: self.hosts,
+            largest_part: self.largest_part,
             ..ImportOptions::default()
         };
-        let imported = import::import(&text, &options).input(&self.file)?;
+        let imported = import::import(&text, &options).map_err(|e| self.refuse(e))?;
         // With hosts of its own, a file gives the same network whatever their number was to be.
         let other = ImportOptions {
             hosts_per_node: u16::from(options.hosts_per_node == 0),
@@ -415,6 +420,22 @@ impl ImportArgs {
         write(&self.output, &imported.topology, terminal)
     }
 
+    /// A refusal; where parts of the network are not connected, with what keeps one of them.
+    fn refuse(&self, error: ImportError) -> Fault {
+        let apart = matches!(
+            error,
+            ImportError::Topology {
+                source: TopologyError::Disconnected(_),
+                ..
+            }
+        );
+        let fault = Fault::input(format!("{}: {}", self.file, chain(&error)));
+        if apart {
+            return fault.help("`--largest-part` keeps the largest part that is connected");
+        }
+        fault
+    }
+
     /// A folder of what a fabric's switches wrote.
     fn fabric(&self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let reason = "for a folder: devices without a file are its hosts";
@@ -425,9 +446,10 @@ impl ImportArgs {
             .map_or_else(|| "imported".into(), |name| name.to_string_lossy());
         let options = ImportOptions {
             name: name.into_owned(),
+            largest_part: self.largest_part,
             ..ImportOptions::default()
         };
-        let imported = import::import_fabric(&files, &options).input(&self.file)?;
+        let imported = import::import_fabric(&files, &options).map_err(|e| self.refuse(e))?;
         terminal.note(format!("read as {}", imported.format));
         for note in &imported.notes {
             terminal.note(note);

@@ -463,23 +463,33 @@ fn every_scheme_of_the_page_plans_and_options_of_others_are_refused() {
         assert_eq!(answer["proven"], true, "{plan}: {}", answer["errors"]);
     }
     for (plan, word) in [
-        (json!({ "ttg": "t" }), "`ttg` is for scheme df-edst"),
-        (json!({ "seed": 3 }), "`seed` is for failover schemes and"),
+        (
+            json!({ "ttg": "t" }),
+            "`ttg` means nothing for the scheme tagger: it is for df-edst",
+        ),
+        (
+            json!({ "scheme": "plinko", "rules": "exact" }),
+            "`rules` means nothing without lossless tags",
+        ),
+        (
+            json!({ "scheme": "edst", "trees": 1, "resilience": 1 }),
+            "`trees: 1` survives 0 failures, but `resilience: 1` says otherwise",
+        ),
         (
             json!({ "search_moves": 3 }),
-            "`search_moves` is for `algorithm: optimal`",
+            "`search_moves` means nothing here: it is for `algorithm: optimal`",
         ),
         (
             json!({ "scheme": "plinko", "trees": 2 }),
-            "`trees` is for schemes edst",
+            "`trees` means nothing for the scheme plinko: it is for edst, adst, df-edst",
         ),
         (
             json!({ "scheme": "plinko", "channels": 2 }),
-            "`channels` is for schemes df-fi",
+            "`channels` means nothing for the scheme plinko: it is for df-fi, df-edst",
         ),
         (
             json!({ "scheme": "df-edst", "lossless": "rising" }),
-            "`lossless` is for failover schemes other",
+            "`lossless` means nothing for the scheme df-edst",
         ),
         (
             json!({ "scheme": "df-fi", "channels": 2, "lossless": "rising" }),
@@ -487,11 +497,11 @@ fn every_scheme_of_the_page_plans_and_options_of_others_are_refused() {
         ),
         (
             json!({ "scheme": "flattened-clos", "hops": 3 }),
-            "`hops` is for schemes tagger",
+            "`hops` means nothing for the scheme flattened-clos: it is for ttl",
         ),
         (
             json!({ "scheme": "ecmp", "bounces": 1 }),
-            "`bounces` is for schemes tagger, ttl and flattened-clos",
+            "`bounces` means nothing for the scheme ecmp: it is for tagger, ttl, flattened-clos",
         ),
     ] {
         let (_, message) = refused(&mut engine, &on(&fish, &plan));

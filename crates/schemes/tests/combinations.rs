@@ -44,7 +44,7 @@ fn networks() -> Vec<Topology> {
 /// All that can be asked of a scheme.
 fn options(scheme: FailoverScheme) -> Vec<FailoverOptions> {
     let mut all = vec![FailoverOptions {
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(scheme)
     }];
     let vary = |all: &mut Vec<FailoverOptions>, change: &dyn Fn(&mut FailoverOptions)| {

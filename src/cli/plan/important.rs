@@ -6,17 +6,6 @@ use topology::{NodeId, Topology};
 
 use super::super::fault::Fault;
 
-/// Options that shape the one of the two schemes that they mean something for.
-pub(super) const OF_EITHER: &[&str] = &[
-    "compress",
-    "paths",
-    "source_routes",
-    "stack",
-    "growth",
-    "default_tree",
-    "mark_trees",
-];
-
 /// Failover schemes that can stand beside others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ImportantScheme {

@@ -1,108 +1,49 @@
 //! Which options a scheme has. Any other is refused: it would change nothing.
 
-use clap::ValueEnum;
-use schemes::ClassSpec;
+use schemes::failover::FailoverScheme;
+use schemes::{ClassSpec, SchemeKind, Spelling, contradiction, idle_for_routes, idle_for_scheme};
 use topology::Topology;
 use topology::routes::RoutePolicy;
 
 use super::super::fault::Fault;
 use super::super::given::Given;
-use super::important::OF_EITHER;
 use super::{Plan, Scheme};
 
-/// Options of lossless tags that failover schemes have too, if their packets are to be lossless.
-pub(super) const OF_TAGS: &[&str] = &[
-    "carrier",
-    "rules",
-    "priorities",
-    "buffer",
-    "mtu",
-    "tcam_bits",
-    "ports",
-];
-
-/// The schemes that an option shapes. One that is not listed shapes none, so that whoever adds it must say.
-fn owners(option: &str) -> &'static [Scheme] {
-    use Scheme::{Adst, DfEdst, DfFi, Edst, Fcp, FlattenedClos, Ksp, MplsFrr, Plinko, Tagger, Ttl};
-    match option {
-        "topology" | "scheme" | "output" | "unproven" | "seed" | "json" | "quiet" | "verbose" => {
-            Scheme::value_variants()
+impl Scheme {
+    /// The scheme as the list of options knows it.
+    pub(super) const fn kind(self) -> SchemeKind {
+        match self {
+            Self::Tagger => SchemeKind::Tagger,
+            Self::Ttl => SchemeKind::Ttl,
+            Self::FlattenedClos => SchemeKind::FlattenedClos,
+            Self::Ecmp => SchemeKind::Ecmp,
+            Self::Ksp => SchemeKind::Ksp,
+            Self::Plinko => SchemeKind::Failover(FailoverScheme::Plinko),
+            Self::Fcp => SchemeKind::Failover(FailoverScheme::Fcp),
+            Self::MplsFrr => SchemeKind::Failover(FailoverScheme::MplsFrr),
+            Self::Edst => SchemeKind::Failover(FailoverScheme::Edst),
+            Self::Adst => SchemeKind::Failover(FailoverScheme::Adst),
+            Self::DfFi => SchemeKind::Failover(FailoverScheme::DfFi),
+            Self::DfEdst => SchemeKind::Failover(FailoverScheme::DfEdst),
         }
-        _ if OF_TAGS.contains(&option) => Scheme::value_variants(),
-        "algorithm" | "search_moves" | "time_limit" => &[Tagger],
-        "hops" => &[Ttl],
-        "k" => &[Tagger, Ttl, Ksp],
-        "bounces" | "classes" | "class" | "class_bits" => &[Tagger, Ttl, FlattenedClos],
-        "routes" | "max_switches" => &[Tagger, Ttl],
-        "lossless" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi],
-        "channels" => &[DfFi, DfEdst],
-        "ttg" | "tree_order" | "initial_trees" | "subset" | "connect_layers" => &[DfEdst],
-        "source_routes" => &[FlattenedClos, Plinko, Fcp, MplsFrr, DfFi],
-        "compress" | "paths" | "protect" => &[Plinko, Fcp, MplsFrr, DfFi],
-        "default_tree" | "trees" | "mark_trees" => &[Edst, Adst, DfEdst],
-        "growth" => &[Edst, Adst],
-        "important" | "important_scheme" | "important_resilience" => {
-            &[Plinko, Fcp, MplsFrr, Edst, Adst]
-        }
-        "hop_by_hop" | "resilience" => &[Plinko, Fcp, MplsFrr, Edst, Adst, DfFi, DfEdst],
-        "multipath" => &[
-            FlattenedClos,
-            Plinko,
-            Fcp,
-            MplsFrr,
-            Edst,
-            Adst,
-            DfFi,
-            DfEdst,
-        ],
-        // Packets on trees carry no hops.
-        "stack" => &[FlattenedClos, Plinko, Fcp, MplsFrr, DfFi],
-        _ => &[],
     }
-}
-
-fn name(scheme: Scheme) -> String {
-    scheme
-        .to_possible_value()
-        .map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 impl Plan {
     /// Refuses options that the scheme has not.
     pub(super) fn refuse_idle(&self, given: &Given) -> Result<(), Fault> {
+        let scheme = self.scheme.kind();
+        let important = self.failover.important.scheme();
         given.refuse(|option| {
-            let owners = owners(option);
-            if owners.contains(&self.scheme) {
-                return None;
-            }
-            // The other scheme's.
-            let important = self.failover.important.scheme();
-            let shapes = |owner: &Scheme| important.is_some() && owner.failover() == important;
-            if OF_EITHER.contains(&option) && owners.iter().any(shapes) {
-                return None;
-            }
             // Of the arguments clap lists groups too, which nobody shapes.
-            if owners.is_empty() && option.starts_with(char::is_uppercase) {
-                return None;
-            }
-            let owners: Vec<String> = owners.iter().map(|owner| name(*owner)).collect();
-            let scheme = name(self.scheme);
-            Some(format!(
-                "for the scheme {scheme}: it is for {}",
-                owners.join(", ")
-            ))
+            let group = option.starts_with(char::is_uppercase);
+            idle_for_scheme(option, scheme, important).filter(|_| !group)
         })?;
-        if let (Some(trees), Some(failures)) = (self.failover.trees, self.failover.resilience)
-            && self.scheme != Scheme::DfEdst
-            && u16::from(trees) != u16::from(failures) + 1
-        {
-            return Err(Fault::input(format!(
-                "`--trees {trees}` survives {} failures, but `--resilience {failures}` says otherwise",
-                trees.saturating_sub(1)
-            ))
-            .help("give one of the two"));
+        let (trees, failures) = (self.failover.trees, self.failover.resilience);
+        match contradiction(scheme, trees, failures, Spelling::CommandLine) {
+            Some(problem) => Err(Fault::input(problem).help("give one of the two")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Refuses limits of bounces where nothing counts bounces.
@@ -129,38 +70,19 @@ impl Plan {
         routes: &RoutePolicy,
         given: &Given,
     ) -> Result<(), Fault> {
-        let for_routes = |kind: &str| {
-            format!(
-                "with {}: it is for `--routes {kind}`",
-                routes_of(topology, routes)
-            )
-        };
         let searches = self.tagging.algorithm == Some(super::AlgorithmName::Optimal);
-        given.refuse(|option| match (option, routes) {
-            ("search_moves" | "time_limit", _) if !searches => {
-                Some("here: it is for `--algorithm optimal`".to_owned())
-            }
-            ("bounces", RoutePolicy::UpDown { .. }) => None,
-            ("bounces", _) => Some(for_routes("up-down")),
-            ("k", RoutePolicy::Ksp { .. }) => None,
-            ("k", _) => Some(for_routes("ksp")),
-            ("max_switches", RoutePolicy::AllSimple { .. }) => None,
-            ("max_switches", _) => Some(for_routes("all")),
-            _ => None,
+        given.refuse(|option| {
+            idle_for_routes(option, topology, routes, searches, Spelling::CommandLine)
         })
-    }
-}
-
-fn routes_of(topology: &Topology, routes: &RoutePolicy) -> String {
-    match topology.unlayered_switch() {
-        Some(_) => format!("{routes} (the topology has no layers)"),
-        None => routes.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, FromArgMatches};
+    use std::sync::Arc;
+
+    use clap::{CommandFactory, FromArgMatches, ValueEnum};
+    use schemes::owners;
 
     use super::super::super::{Cli, Command};
     use super::*;
@@ -189,7 +111,7 @@ mod tests {
     /// What `plan` says to an option with a scheme; `None` where there is nothing to say.
     fn refusal(scheme: Scheme, option: &[String]) -> Option<String> {
         let mut line = vec!["switchwright".to_owned(), "plan".to_owned(), "t".to_owned()];
-        line.extend(["--scheme".to_owned(), name(scheme)]);
+        line.extend(["--scheme".to_owned(), scheme.kind().name().to_owned()]);
         line.extend_from_slice(option);
         let matches = Cli::command().try_get_matches_from(line).unwrap();
         let given = Given::of(&matches);
@@ -218,11 +140,129 @@ mod tests {
             assert!(!owners(id).is_empty(), "no scheme has `{id}`");
             for &scheme in Scheme::value_variants() {
                 let said = refusal(scheme, &words(argument));
-                let own = owners(id).contains(&scheme);
-                assert_eq!(said.is_none(), own, "{id}, {}: {said:?}", name(scheme));
+                let own = owners(id).contains(&scheme.kind());
+                assert_eq!(said.is_none(), own, "{id}, {scheme:?}: {said:?}");
                 refused += usize::from(!own);
             }
         }
         assert!(refused > 100, "{refused}");
+    }
+
+    /// Fields of a scenario's plan, the same on the command line, and values that suit some network.
+    const FIELDS: &[(&str, &str, &str)] = &[
+        (
+            "algorithm",
+            "--algorithm=single-valued",
+            r#""single-valued""#,
+        ),
+        ("search_moves", "--search-moves=1000", "1000"),
+        ("routes", "--routes=shortest", r#"{"policy": "shortest"}"#),
+        ("bounces", "--bounces=2", "2"),
+        ("classes", "--classes=2", "2"),
+        ("hops", "--hops=6", "6"),
+        ("k", "--k=3", "3"),
+        ("class_bits", "--class-bits", "true"),
+        ("carrier", "--carrier=vlan-pcp", r#""vlan-pcp""#),
+        ("rules", "--rules=exact", r#""exact""#),
+        ("resilience", "--resilience=1", "1"),
+        ("lossless", "--lossless=rising", r#""rising""#),
+        ("multipath", "--multipath=1", "1"),
+        ("trees", "--trees=1", "1"),
+        ("channels", "--channels=1", "1"),
+        ("ttg", "--ttg=line", r#""line""#),
+        ("seed", "--seed=3", "3"),
+    ];
+
+    /// What the command line makes of these fields; `None` where it plans.
+    fn by_command(topology: &Topology, scheme: Scheme, fields: &[usize]) -> Option<String> {
+        let mut line = vec![
+            "switchwright",
+            "plan",
+            "t",
+            "--scheme",
+            scheme.kind().name(),
+        ];
+        line.extend(fields.iter().map(|at| FIELDS[*at].1));
+        let matches = Cli::command().try_get_matches_from(line).unwrap();
+        let given = Given::of(&matches);
+        let Command::Plan(plan) = Cli::from_arg_matches(&matches).unwrap().command else {
+            panic!("not `plan`");
+        };
+        let made = plan.refuse_idle(&given);
+        let made = made.and_then(|()| plan.compute(topology, &given, &Arc::default()));
+        made.err().map(|fault| fault.to_string())
+    }
+
+    /// What a scenario, the page and Python make of them.
+    fn by_fields(topology: &Topology, scheme: Scheme, fields: &[usize]) -> Option<String> {
+        let mut text = format!(r#"{{"scheme": "{}""#, scheme.kind().name());
+        for at in fields {
+            text.push_str(&format!(r#", "{}": {}"#, FIELDS[*at].0, FIELDS[*at].2));
+        }
+        text.push('}');
+        let spec: netsim::simulate::PlanSpec = serde_json::from_str(&text).unwrap();
+        spec.tables(topology).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_option_of_every_scheme_is_judged_alike_by_the_command_line_and_by_scenarios() {
+        use topology::generate::{Cables, Clos, FlattenedClos, Ring};
+        let cables = Cables::default();
+        let clos = Clos {
+            leaves: 3,
+            spines: 2,
+            hosts: 1,
+            parallel: 1,
+            cables,
+        };
+        let ring = Ring {
+            switches: 4,
+            hosts: 1,
+            cables,
+        };
+        let flattened = FlattenedClos {
+            switches: 8,
+            ports: 7,
+            fabric_ports: 6,
+            layers: Some(3),
+            split: None,
+            single_links: false,
+            optical: None,
+            seed: 1,
+            cables,
+        };
+        let networks = [
+            clos.generate().unwrap(),
+            ring.generate().unwrap(),
+            flattened.generate().unwrap(),
+        ];
+        let all = 0..FIELDS.len();
+        let mut asked: Vec<Vec<usize>> = vec![vec![]];
+        asked.extend(all.clone().map(|at| vec![at]));
+        let pairs = all.flat_map(|first| (0..first).map(move |second| vec![second, first]));
+        asked.extend(pairs);
+        let (mut taken, mut refused) = (0, 0);
+        for (number, topology) in networks.iter().enumerate() {
+            for &scheme in Scheme::value_variants() {
+                for fields in &asked {
+                    // Pairs on one network: which it is matters to few.
+                    if number > 0 && fields.len() > 1 {
+                        continue;
+                    }
+                    let command = by_command(topology, scheme, fields);
+                    let spec = by_fields(topology, scheme, fields);
+                    let names: Vec<&str> = fields.iter().map(|at| FIELDS[*at].0).collect();
+                    assert_eq!(
+                        command.is_none(),
+                        spec.is_none(),
+                        "{scheme:?} {names:?} on {}: {command:?} but {spec:?}",
+                        topology.name()
+                    );
+                    taken += usize::from(command.is_none());
+                    refused += usize::from(command.is_some());
+                }
+            }
+        }
+        assert!(taken > 100 && refused > 500, "{taken} {refused}");
     }
 }

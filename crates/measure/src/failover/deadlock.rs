@@ -317,7 +317,7 @@ pub fn priorities(case: &PriorityCase) -> Result<PriorityFigure, MeasureError> {
         } else {
             PathPolicy::RandomShortest
         },
-        stack: 32,
+        stack: Some(32),
         seed: SEED,
         ..FailoverOptions::new(FailoverScheme::DfFi)
     };

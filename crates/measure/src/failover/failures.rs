@@ -131,7 +131,7 @@ pub fn failure_cases() -> Vec<FailurePlan> {
         resilience: t,
         paths,
         multipath,
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(FailoverScheme::Plinko)
     };
     let random = PathPolicy::RandomShortest;
@@ -151,7 +151,7 @@ pub fn failure_cases() -> Vec<FailurePlan> {
                 let options = FailoverOptions {
                     resilience: t,
                     default_tree,
-                    stack: 32,
+                    stack: Some(32),
                     ..FailoverOptions::new(scheme)
                 };
                 cases.push(case(format!("{} t{t}{tree}", scheme.name()), options));
@@ -582,7 +582,7 @@ pub fn under_switch_failures(
             let options = FailoverOptions {
                 resilience: t,
                 protect,
-                stack: 32,
+                stack: Some(32),
                 ..FailoverOptions::new(FailoverScheme::Plinko)
             };
             let failover = tables(&topology, &options)?;

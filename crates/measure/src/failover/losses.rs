@@ -47,7 +47,7 @@ pub fn loss_cases() -> Vec<FailurePlan> {
                 resilience,
                 default_tree,
                 trees,
-                stack: 32,
+                stack: Some(32),
                 ..FailoverOptions::new(scheme)
             },
         }

@@ -61,7 +61,7 @@ pub fn proof_cases() -> Vec<ProofCase> {
     let plinko = |t| FailoverOptions {
         resilience: t,
         output: Output::SourceRoutes,
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(FailoverScheme::Plinko)
     };
     let compressed = |t| FailoverOptions {

@@ -62,7 +62,7 @@ fn plinko(t: u8, output: Output, paths: PathPolicy) -> FailoverOptions {
         resilience: t,
         output,
         paths,
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(FailoverScheme::Plinko)
     }
 }
@@ -154,7 +154,7 @@ pub struct SchemeState {
 pub fn variants(t: u8) -> Vec<(&'static str, FailoverOptions)> {
     let base = |scheme| FailoverOptions {
         resilience: t,
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(scheme)
     };
     let source = |options| FailoverOptions {

@@ -8,7 +8,10 @@ use schemes::failover::{
     FailoverOptions, FailoverScheme, Method, TransitionKind, TransitionOptions, df_edst, failover,
     lossless_failover,
 };
-use schemes::{Algorithm, Search, TaggerOptions};
+use schemes::{
+    Algorithm, SchemeKind, Search, Spelling, TaggerOptions, contradiction, idle_by_destination,
+    idle_for_routes, idle_for_scheme, idle_without_tags,
+};
 use serde::Deserialize;
 use topology::Topology;
 use topology::routes::RoutePolicy;
@@ -38,7 +41,7 @@ pub struct PlanSpec {
     pub bounces: Option<u8>,
     /// Number of lossless classes; 1 if absent.
     pub classes: Option<u8>,
-    /// With `ttl`: hops that stay lossless.
+    /// With `ttl`: hops that stay lossless; as many as the longest shortest path has if absent.
     pub hops: Option<u8>,
     /// With `ksp`: paths of each pair of switches; 8 if absent.
     pub k: Option<u32>,
@@ -46,8 +49,8 @@ pub struct PlanSpec {
     pub class_bits: bool,
     /// Where tags travel; in the DSCP if absent. Those of failover schemes are in their own header, the shim.
     pub carrier: Option<CarrierKind>,
-    /// How rules match ports.
-    pub rules: RuleForm,
+    /// How rules match ports; by sets of ports if absent.
+    pub rules: Option<RuleForm>,
     /// Failover schemes: how many failed links to survive; 1 if absent, or as many as the trees of `df-edst` leave.
     pub resilience: Option<u8>,
     /// Failover schemes: how packets are kept lossless; they are not if absent, but for df-fi, whose packets have channels.
@@ -61,7 +64,7 @@ pub struct PlanSpec {
     pub channels: Option<u8>,
     /// With `df-edst`: to which trees packets may change; `t` if absent.
     pub ttg: Option<TransitionSpec>,
-    /// Failover schemes: the seed of random paths; with `algorithm: optimal`, of the search. 1 if absent.
+    /// Recorded in the plan; seeds the random paths of failover schemes and the search of `algorithm: optimal`. 1 if absent.
     pub seed: Option<u64>,
 }
 
@@ -97,18 +100,27 @@ pub enum SchemeSpec {
 }
 
 impl SchemeSpec {
+    /// The scheme as the list of options knows it.
+    const fn kind(self) -> SchemeKind {
+        match self {
+            Self::Tagger => SchemeKind::Tagger,
+            Self::Ttl => SchemeKind::Ttl,
+            Self::FlattenedClos => SchemeKind::FlattenedClos,
+            Self::Ecmp => SchemeKind::Ecmp,
+            Self::Ksp => SchemeKind::Ksp,
+            Self::Plinko => SchemeKind::Failover(FailoverScheme::Plinko),
+            Self::Fcp => SchemeKind::Failover(FailoverScheme::Fcp),
+            Self::MplsFrr => SchemeKind::Failover(FailoverScheme::MplsFrr),
+            Self::Edst => SchemeKind::Failover(FailoverScheme::Edst),
+            Self::Adst => SchemeKind::Failover(FailoverScheme::Adst),
+            Self::DfFi => SchemeKind::Failover(FailoverScheme::DfFi),
+            Self::DfEdst => SchemeKind::Failover(FailoverScheme::DfEdst),
+        }
+    }
+
     /// The failover scheme that it names, if it is one.
     const fn failover(self) -> Option<FailoverScheme> {
-        match self {
-            Self::Tagger | Self::Ttl | Self::FlattenedClos | Self::Ecmp | Self::Ksp => None,
-            Self::Plinko => Some(FailoverScheme::Plinko),
-            Self::Fcp => Some(FailoverScheme::Fcp),
-            Self::MplsFrr => Some(FailoverScheme::MplsFrr),
-            Self::Edst => Some(FailoverScheme::Edst),
-            Self::Adst => Some(FailoverScheme::Adst),
-            Self::DfFi => Some(FailoverScheme::DfFi),
-            Self::DfEdst => Some(FailoverScheme::DfEdst),
-        }
+        self.kind().failover()
     }
 }
 
@@ -170,40 +182,6 @@ pub enum AlgorithmSpec {
     Clos,
 }
 
-/// Whether an option shapes a scheme.
-fn owns(scheme: SchemeSpec, option: &str) -> bool {
-    use SchemeSpec::{Adst, DfEdst, DfFi, Edst, FlattenedClos, Ksp, Tagger, Ttl};
-    match option {
-        "algorithm" | "routes" | "paths" => matches!(scheme, Tagger | Ttl),
-        "search_moves" => scheme == Tagger,
-        "bounces" | "classes" | "class_bits" => matches!(scheme, Tagger | Ttl | FlattenedClos),
-        "hops" => matches!(scheme, Tagger | Ttl),
-        "k" => scheme == Ksp,
-        "carrier" => scheme.failover().is_none(),
-        "lossless" => scheme.failover().is_some() && scheme != DfEdst,
-        "trees" => matches!(scheme, Edst | Adst | DfEdst),
-        "channels" => matches!(scheme, DfFi | DfEdst),
-        "ttg" => scheme == DfEdst,
-        _ => scheme.failover().is_some(),
-    }
-}
-
-/// The schemes that an option shapes, in words.
-fn for_whom(option: &str) -> &'static str {
-    match option {
-        "algorithm" | "routes" | "paths" | "hops" => "schemes tagger and ttl",
-        "search_moves" => "scheme tagger",
-        "bounces" | "classes" | "class_bits" => "schemes tagger, ttl and flattened-clos",
-        "k" => "scheme ksp",
-        "carrier" => "schemes whose tables follow routes",
-        "lossless" => "failover schemes other than df-edst",
-        "trees" => "schemes edst, adst and df-edst",
-        "channels" => "schemes df-fi and df-edst",
-        "ttg" => "scheme df-edst",
-        _ => "failover schemes",
-    }
-}
-
 /// Paths of each pair of switches, if nobody says how many: as `switchwright plan` has it.
 const USUAL_K: u32 = 8;
 
@@ -228,6 +206,7 @@ impl PlanSpec {
         self.refuse_idle()?;
         progress.checkpoint();
         let mut options = self.options(topology)?;
+        self.refuse_idle_for_routes(topology, &options)?;
         options.search.stop = Some(progress.stop());
         let tables = self.tables_with(topology, &options, progress);
         progress.checkpoint();
@@ -300,23 +279,19 @@ impl PlanSpec {
 
     /// Refuses what the scheme has no use for.
     fn refuse_idle(&self) -> Result<(), ScenarioError> {
-        let idle = |option: &&(&str, bool)| option.1 && !owns(self.scheme, option.0);
-        if let Some((name, _)) = self.given().iter().find(idle) {
-            let others = for_whom(name);
-            return Err(wrong(format!(
-                "`{name}` is for {others}; leave it out, or name one of these as the `scheme`"
-            )));
+        let scheme = self.scheme.kind();
+        self.refuse(|option| idle_for_scheme(option, scheme, None))?;
+        let contradicts = contradiction(scheme, self.trees, self.resilience, Spelling::Fields);
+        if let Some(problem) = contradicts {
+            return Err(wrong(format!("{problem}; give one of the two")));
         }
-        let searches = self.algorithm == Some(AlgorithmSpec::Optimal);
-        if self.search_moves.is_some() && !searches {
-            return Err(wrong(
-                "`search_moves` is for `algorithm: optimal`; leave it out, or name that algorithm",
-            ));
+        if scheme == SchemeKind::FlattenedClos {
+            self.refuse(|option| idle_by_destination(option, Spelling::Fields))?;
         }
-        if self.seed.is_some() && self.scheme.failover().is_none() && !searches {
-            return Err(wrong(
-                "`seed` is for failover schemes and for `algorithm: optimal`; leave it out, or name one of these",
-            ));
+        let channels = scheme == SchemeKind::Failover(FailoverScheme::DfFi);
+        let trees = scheme == SchemeKind::Failover(FailoverScheme::DfEdst);
+        if scheme.failover().is_some() && self.lossless.is_none() && !channels && !trees {
+            self.refuse(|option| idle_without_tags(option, Spelling::Fields))?;
         }
         if self.channels.is_some() && self.lossless.is_some() {
             return Err(wrong(
@@ -326,27 +301,95 @@ impl PlanSpec {
         Ok(())
     }
 
-    /// The options that only some schemes have, and whether they are given.
-    fn given(&self) -> [(&'static str, bool); 16] {
-        let in_shim = matches!(self.carrier, None | Some(CarrierKind::Shim));
-        [
-            ("algorithm", self.algorithm.is_some()),
-            ("search_moves", self.search_moves.is_some()),
-            ("routes", self.routes.is_some()),
-            ("paths", !self.paths.is_empty()),
-            ("bounces", self.bounces.is_some()),
-            ("classes", self.classes.is_some()),
-            ("hops", self.hops.is_some()),
-            ("class_bits", self.class_bits),
-            ("k", self.k.is_some()),
-            ("carrier", !in_shim),
-            ("resilience", self.resilience.is_some()),
-            ("lossless", self.lossless.is_some()),
-            ("multipath", self.multipath.is_some()),
-            ("trees", self.trees.is_some()),
-            ("channels", self.channels.is_some()),
-            ("ttg", self.ttg.is_some()),
-        ]
+    /// Refuses options of other routes than those that are promised, as far as the scheme has routes.
+    fn refuse_idle_for_routes(
+        &self,
+        topology: &Topology,
+        options: &TaggerOptions,
+    ) -> Result<(), ScenarioError> {
+        let routes = match self.scheme {
+            SchemeSpec::Tagger => options.routes_for(topology, options.algorithm_for(topology)),
+            SchemeSpec::Ttl => options.routes.clone().unwrap_or(RoutePolicy::Shortest),
+            _ => return Ok(()),
+        };
+        let searches = self.algorithm == Some(AlgorithmSpec::Optimal);
+        self.refuse(|option| {
+            idle_for_routes(option, topology, &routes, searches, Spelling::Fields)
+        })?;
+        // The routes say these numbers too.
+        let twice = |name: &str, one: u64, other: u64| {
+            let problem = format!("`{name}: {one}` contradicts the {other} of `routes`");
+            Err(wrong(format!("{problem}; give one of the two")))
+        };
+        match (&self.routes, self.bounces, self.k) {
+            (Some(RoutePolicy::UpDown { bounces }), Some(own), _) if own != *bounces => {
+                twice("bounces", own.into(), (*bounces).into())
+            }
+            (Some(RoutePolicy::Ksp { k }), _, Some(own)) if own != *k => {
+                twice("k", own.into(), (*k).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses the first option that is given and of which `idle` says why it means nothing.
+    fn refuse(&self, idle: impl Fn(&str) -> Option<String>) -> Result<(), ScenarioError> {
+        for (field, option) in self.given() {
+            if let Some(reason) = idle(option) {
+                return Err(wrong(format!(
+                    "`{field}` means nothing {reason}; leave `{field}` out"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields that are given, and the options of `switchwright plan` that they are.
+    fn given(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        // A new field is refused by the compiler until it is listed.
+        let Self {
+            scheme: _,
+            algorithm,
+            search_moves,
+            routes,
+            paths,
+            bounces,
+            classes,
+            hops,
+            k,
+            class_bits,
+            carrier,
+            rules,
+            resilience,
+            lossless,
+            multipath,
+            trees,
+            channels,
+            ttg,
+            seed,
+        } = self;
+        let all = [
+            ("algorithm", "algorithm", algorithm.is_some()),
+            ("search_moves", "search_moves", search_moves.is_some()),
+            ("routes", "routes", routes.is_some()),
+            ("paths", "routes", !paths.is_empty()),
+            ("bounces", "bounces", bounces.is_some()),
+            ("classes", "classes", classes.is_some()),
+            ("hops", "hops", hops.is_some()),
+            ("k", "k", k.is_some()),
+            ("class_bits", "class_bits", *class_bits),
+            ("carrier", "carrier", carrier.is_some()),
+            ("rules", "rules", rules.is_some()),
+            ("resilience", "resilience", resilience.is_some()),
+            ("lossless", "lossless", lossless.is_some()),
+            ("multipath", "multipath", multipath.is_some()),
+            ("trees", "trees", trees.is_some()),
+            ("channels", "channels", channels.is_some()),
+            ("ttg", "ttg", ttg.is_some()),
+            ("seed", "seed", seed.is_some()),
+        ];
+        let given = all.into_iter().filter(|(.., given)| *given);
+        given.map(|(field, option, _)| (field, option))
     }
 
     fn options(&self, topology: &Topology) -> Result<TaggerOptions, ScenarioError> {
@@ -374,7 +417,7 @@ impl PlanSpec {
                 Some(_) => CarrierKind::Shim,
                 None => usual.carrier,
             }),
-            form: self.rules,
+            form: self.rules.unwrap_or_default(),
             seed: self.seed.unwrap_or(usual.seed),
             search: Search {
                 moves: self.search_moves.unwrap_or(usual.search.moves),

@@ -66,7 +66,7 @@ fn routed() -> Vec<(&'static str, CheckedPlan)> {
     let wanted = SourceRouteOptions {
         paths: None,
         bounces: 1,
-        stack: 8,
+        stack: Some(8),
     };
     let by_source = source_routes(&topology, wanted, &in_the_shim(), &Progress::default());
     vec![

@@ -309,7 +309,7 @@ class Topology:
         >>> fish.plan(scheme="ecmp", hops=3)
         Traceback (most recent call last):
             ...
-        switchwright.Error: network.plan: `hops` is for schemes tagger and ttl; leave it out, or name one of these as the `scheme`
+        switchwright.Error: network.plan: `hops` means nothing for the scheme ecmp: it is for ttl; leave `hops` out
         """
         network: Dict[str, Any] = {"topology": self._given, "plan": {"scheme": scheme, **given(options)}}
         if without_tags:

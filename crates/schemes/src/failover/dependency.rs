@@ -64,7 +64,7 @@ pub(super) fn plan(
         return Ok(None);
     };
     let mut failover = network.empty();
-    network.gather(&mut failover.tables, |destination| {
+    network.gather(&mut failover, |destination| {
         let all = &network.destinations;
         let at = all.partition_point(|other| other.code < destination.code);
         resilient::rules_of(network, destination, &routes[at])

@@ -15,7 +15,8 @@ use topology::flattened::{FlattenedLinks, Router, VirtualPath};
 use topology::{Fabric, NodeId, SwitchId, Topology};
 
 use super::lossless::with_tags;
-use super::{FailoverError, check_ports};
+use super::options::stack_for;
+use super::{FailoverError, MAX_HOPS, check_ports};
 use crate::{SchemeError, TaggerOptions, flattened};
 
 /// Which paths are taken, and how they are written.
@@ -26,7 +27,7 @@ pub struct SourceRouteOptions {
     /// Turns other than up, then down, that stay lossless; the paths have none.
     pub bounces: u8,
     /// The most hops that a header holds.
-    pub stack: u8,
+    pub stack: Option<u8>,
 }
 
 /// Tables of source routes over disjoint paths, lossless by the virtual layers of ports.
@@ -44,14 +45,23 @@ pub fn source_routes(
     check_ports(topology, &fabric)?;
     let edge: Vec<SwitchId> = fabric.edge_switches().collect();
     let routes = Routes::new(topology, &links, &edge, wanted.paths, progress);
-    let longest = routes.longest();
-    if longest > usize::from(wanted.stack) {
-        return Err(FailoverError::Paths {
-            needed: longest,
-            stack: wanted.stack,
+    if let Some((from, to)) = routes.missing() {
+        let name = |at: usize| topology.switch(edge[at]).name.clone();
+        return Err(FailoverError::Apart {
+            from: name(from),
+            to: name(to),
+            layers: links.layer_count(),
         });
     }
-    let failover = routes.tables(topology, &edge, wanted.stack)?;
+    let longest = routes.longest();
+    let most = wanted.stack.map_or(MAX_HOPS, usize::from);
+    if longest > most {
+        return Err(FailoverError::Paths {
+            needed: longest,
+            stack: most,
+        });
+    }
+    let failover = routes.tables(topology, &edge, stack_for(wanted.stack, longest))?;
     let tagged = flattened::rules(topology, options, wanted.bounces)?;
     let mut provenance = Provenance::ours("flattened-clos", "");
     provenance.seed = options.seed;
@@ -114,6 +124,17 @@ impl Routes {
             of,
             most: most.unwrap_or_else(|| u16::try_from(found).unwrap_or(u16::MAX)),
         }
+    }
+
+    /// The first pair that has no path, by places among the switches with hosts.
+    fn missing(&self) -> Option<(usize, usize)> {
+        let pairs = self.of.iter().enumerate().flat_map(|(to, row)| {
+            let lone = move |(from, paths): (usize, &Vec<Route>)| {
+                (from != to && paths.is_empty()).then_some((from, to))
+            };
+            row.iter().enumerate().filter_map(lone)
+        });
+        pairs.min()
     }
 
     /// The most switches that write or follow a route.
@@ -216,7 +237,11 @@ mod tests {
         made.generate().unwrap()
     }
 
-    fn made(topology: &Topology, paths: Option<u16>, stack: u8) -> Result<Tables, FailoverError> {
+    fn made(
+        topology: &Topology,
+        paths: Option<u16>,
+        stack: Option<u8>,
+    ) -> Result<Tables, FailoverError> {
         let wanted = SourceRouteOptions {
             paths,
             bounces: 0,
@@ -233,7 +258,7 @@ mod tests {
     #[test]
     fn routes_of_a_pair_are_those_of_the_router() {
         let topology = flattened(16, &[2, 3]);
-        let tables = made(&topology, None, 16).unwrap();
+        let tables = made(&topology, None, None).unwrap();
         let failover = tables.failover.as_ref().unwrap();
         let links = FlattenedLinks::new(&topology).unwrap();
         let mut router = Router::new(&links);
@@ -276,9 +301,29 @@ mod tests {
     #[test]
     fn fewer_paths_and_headers_too_short() {
         let topology = flattened(16, &[2, 3]);
-        let two = made(&topology, Some(2), 16).unwrap().failover.unwrap();
+        let two = made(&topology, Some(2), None).unwrap().failover.unwrap();
         assert_eq!(two.destinations.len(), 32);
-        let error = made(&topology, None, 1).unwrap_err().to_string();
+        let error = made(&topology, None, Some(1)).unwrap_err().to_string();
         assert!(error.contains("up to 4 links do not fit"), "{error}");
+    }
+
+    #[test]
+    fn a_pair_without_a_path_is_named_with_what_would_give_it_one() {
+        // Of two layers with one link up, few pairs have a common neighbour.
+        let topology = flattened(10, &[1, 1]);
+        let links = FlattenedLinks::new(&topology).unwrap();
+        let mut router = Router::new(&links);
+        let mut pairs = topology.switch_ids().flat_map(|from| {
+            let later = topology.switch_ids().filter(move |to| *to > from);
+            later.map(move |to| (from, to))
+        });
+        let (from, to) = pairs
+            .find(|&(from, to)| router.paths(from, to).is_empty())
+            .expect("a pair without a path");
+        let name = |switch| topology.switch(switch).name.clone();
+        let error = made(&topology, None, None).unwrap_err().to_string();
+        let named = format!("leads from `{}` to `{}` through 3", name(from), name(to));
+        assert!(error.contains(&named), "{error}");
+        assert!(error.contains("--layers 4"), "{error}");
     }
 }

@@ -186,6 +186,7 @@ fn join(failover: &mut Failover, others: &Failover) {
     });
     failover.destinations.extend(marked);
     failover.destinations.sort_unstable_by_key(|own| own.code);
+    failover.stack = failover.stack.max(others.stack);
     for (table, more) in failover.tables.iter_mut().zip(&others.tables) {
         more.iter().for_each(|rule| table.push_copy(&rule));
         table.shrink();

@@ -63,7 +63,8 @@ pub use disjoint::{SourceRouteOptions, source_routes};
 pub use important::Important;
 pub use lanes::{LaneCount, LaneRouting, count_lanes, virtual_lanes};
 pub use lossless::{Method, lossless};
-pub use options::{FailoverOptions, FailoverScheme, PathPolicy, TreeGrowth};
+use options::stack_for;
+pub use options::{FailoverOptions, FailoverScheme, PathPolicy, TreeGrowth, USUAL_STACK};
 pub use packing::{Packing, pack};
 pub use roots::Roots;
 pub use shallow::{Forest, shallow_pack};
@@ -100,7 +101,7 @@ pub enum FailoverError {
         /// Hops needed.
         needed: usize,
         /// Hops that there are.
-        stack: u8,
+        stack: usize,
     },
     /// Paths longer than the header has room for.
     #[error(
@@ -110,7 +111,22 @@ pub enum FailoverError {
         /// Links of the longest.
         needed: usize,
         /// Hops that there are.
-        stack: u8,
+        stack: usize,
+    },
+    /// Two switches that no path up and down joins.
+    #[error(
+        "no way up, then down leads from `{from}` to `{to}` through {layers} virtual layers, so there is no disjoint path to write \
+         into a header; make a network of more layers (`topo flattened-clos --layers {}`), repair links, or plan tables by \
+         destination (leave out `--source-routes`)",
+        layers + 1
+    )]
+    Apart {
+        /// The first switch.
+        from: String,
+        /// The last switch.
+        to: String,
+        /// Virtual layers of the topology.
+        layers: usize,
     },
     /// Ways longer than any header.
     #[error(
@@ -456,7 +472,7 @@ impl<'a> Network<'a> {
                 failures: u32::from(options.resilience),
                 element: options.protect,
             },
-            stack: options.stack,
+            stack: stack_for(options.stack, 0),
             destinations: self.destinations.clone(),
             tables: vec![SwitchTable::default(); self.topology.switches().len()],
         }
@@ -468,14 +484,12 @@ impl<'a> Network<'a> {
         let mut failover = self.empty();
         match options.scheme {
             FailoverScheme::Plinko | FailoverScheme::MplsFrr | FailoverScheme::DfFi => {
-                self.gather(&mut failover.tables, |destination| {
+                self.gather(&mut failover, |destination| {
                     resilient::plan(self, destination)
                 })?;
             }
             FailoverScheme::Fcp => {
-                self.gather(&mut failover.tables, |destination| {
-                    sets::plan(self, destination)
-                })?;
+                self.gather(&mut failover, |destination| sets::plan(self, destination))?;
             }
             FailoverScheme::DfEdst => {
                 let channels = Channels::find(&self.fabric, options)?;
@@ -488,7 +502,7 @@ impl<'a> Network<'a> {
                 failover.claim.failures = channels.guaranteed(&self.fabric, &switches)?;
                 let beginnings = channels.beginnings(&self.fabric, &homes);
                 let block = !(self.stride() - 1);
-                self.gather(&mut failover.tables, |destination| {
+                self.gather(&mut failover, |destination| {
                     let group =
                         homes.partition_point(|&(_, first, _)| first <= destination.code) - 1;
                     let codes = Ternary::new(destination.code, block);
@@ -499,7 +513,7 @@ impl<'a> Network<'a> {
             FailoverScheme::Edst | FailoverScheme::Adst => {
                 let trees = self.trees()?;
                 failover.claim.failures = u32::try_from(trees.count() - 1).unwrap_or(u32::MAX);
-                self.gather(&mut failover.tables, |destination| {
+                self.gather(&mut failover, |destination| {
                     Ok(trees.rules(
                         &self.fabric,
                         destination.code,
@@ -533,10 +547,12 @@ impl<'a> Network<'a> {
 
     fn gather(
         &self,
-        tables: &mut [SwitchTable],
+        failover: &mut Failover,
         plan: impl Fn(&Destination) -> Result<Placed, FailoverError> + Sync,
     ) -> Result<(), FailoverError> {
         let progress = &self.options.progress;
+        let tables = &mut failover.tables;
+        let mut longest = 0;
         progress.begin(self.destinations.len() as u64);
         for batch in self.destinations.chunks(BATCH) {
             let planned: Vec<Result<BySwitch, FailoverError>> = batch
@@ -549,6 +565,8 @@ impl<'a> Network<'a> {
                 .collect();
             // Of several errors always the first destination's.
             let planned: Vec<BySwitch> = planned.into_iter().collect::<Result<_, _>>()?;
+            let own = planned.iter().map(|rules| rules.longest);
+            longest = own.max().unwrap_or(0).max(longest);
             tables.par_iter_mut().enumerate().for_each(|(at, table)| {
                 let switch = SwitchId::new(u32::try_from(at).unwrap_or(u32::MAX));
                 for rule in planned.iter().flat_map(|rules| rules.of(switch)) {
@@ -557,6 +575,7 @@ impl<'a> Network<'a> {
             });
         }
         tables.par_iter_mut().for_each(SwitchTable::shrink);
+        failover.stack = stack_for(self.options.stack, longest);
         Ok(())
     }
 

@@ -110,6 +110,14 @@ impl TreeGrowth {
     }
 }
 
+/// Hops that a header has room for where ways are no longer, unless somebody asks for another number.
+pub const USUAL_STACK: u8 = 16;
+
+/// The hops that a header has room for: as many as were asked for, or as ways of so many hops take.
+pub(super) fn stack_for(asked: Option<u8>, longest: usize) -> u8 {
+    asked.unwrap_or_else(|| USUAL_STACK.max(u8::try_from(longest).unwrap_or(u8::MAX)))
+}
+
 /// Options of the failover schemes.
 #[derive(Clone, Debug)]
 pub struct FailoverOptions {
@@ -140,8 +148,8 @@ pub struct FailoverOptions {
     pub mark_trees: bool,
     /// How packets change from tree to tree (DF-EDST).
     pub transitions: TransitionOptions,
-    /// The most hops of a route in the header.
-    pub stack: u8,
+    /// The most hops of a route in the header; if absent, as many as the ways of the plan take, and [`USUAL_STACK`] at least.
+    pub stack: Option<u8>,
     /// The seed of random paths.
     pub seed: u64,
     /// Destinations that another scheme plans, if there are any.
@@ -167,7 +175,7 @@ impl FailoverOptions {
             default_tree: false,
             mark_trees: false,
             transitions: TransitionOptions::new(TransitionKind::T),
-            stack: 16,
+            stack: None,
             seed: 1,
             important: None,
             progress: Arc::default(),
@@ -181,6 +189,11 @@ impl FailoverOptions {
         } else {
             usize::from(self.resilience)
         }
+    }
+
+    /// The most hops that a way of the plan may have.
+    pub(super) fn most_hops(&self) -> usize {
+        self.stack.map_or(MAX_HOPS, usize::from)
     }
 
     /// How many trees to build.
@@ -204,7 +217,7 @@ impl FailoverOptions {
                 reason,
             })
         };
-        if usize::from(self.stack) > MAX_HOPS || self.stack == 0 {
+        if self.most_hops() > MAX_HOPS || self.most_hops() == 0 {
             return refuse("--stack", "a header holds 1 to 32 hops");
         }
         if self.multipath == Some(0) {

@@ -3,14 +3,38 @@
 use plan::failover::{Rule, RuleRef, SwitchTable};
 use topology::SwitchId;
 
+use super::{FailoverError, FailoverOptions};
+
 /// Rules, each with the switch that it is for. What equal rules of several switches ask and do is held once.
 #[derive(Debug, Default)]
 pub(super) struct Placed {
     rules: SwitchTable,
     switches: Vec<SwitchId>,
+    /// The most hops of a way whose ports stand in headers.
+    longest: usize,
 }
 
 impl Placed {
+    /// The same rules, whose longest way has so many hops.
+    ///
+    /// # Errors
+    /// [`FailoverError::Stack`] if a header has no room for it.
+    pub(super) fn with_longest(
+        mut self,
+        longest: usize,
+        options: &FailoverOptions,
+    ) -> Result<Self, FailoverError> {
+        self.longest = longest;
+        if longest <= options.most_hops() {
+            return Ok(self);
+        }
+        Err(FailoverError::Stack {
+            resilience: options.resilience,
+            needed: longest,
+            stack: options.most_hops(),
+        })
+    }
+
     /// Appends a rule for a switch.
     pub(super) fn push(&mut self, switch: SwitchId, rule: Rule) {
         self.switches.push(switch);
@@ -24,6 +48,7 @@ impl Placed {
         BySwitch {
             rules: self.rules,
             order,
+            longest: self.longest,
         }
     }
 }
@@ -33,6 +58,8 @@ impl Placed {
 pub(super) struct BySwitch {
     rules: SwitchTable,
     order: Vec<(SwitchId, u32)>,
+    /// The most hops of a way whose ports stand in headers.
+    pub(super) longest: usize,
 }
 
 impl BySwitch {

@@ -189,15 +189,7 @@ impl<'a> Planner<'a> {
 
     /// The rules, if the header has room for the ways.
     fn finish(self) -> Result<Placed, FailoverError> {
-        let (resilience, stack) = (self.network.options.resilience, self.network.options.stack);
-        if self.longest > usize::from(stack) {
-            return Err(FailoverError::Stack {
-                resilience,
-                needed: self.longest,
-                stack,
-            });
-        }
-        Ok(self.rules)
+        self.rules.with_longest(self.longest, self.network.options)
     }
 
     /// The routes that are followed while nothing fails.

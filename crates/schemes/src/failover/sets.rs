@@ -65,15 +65,7 @@ pub(super) fn plan(
             "there are more sets of failures than a tag of 24 bits can number",
         ));
     }
-    let stack = network.options.stack;
-    if planner.longest > usize::from(stack) {
-        return Err(FailoverError::Stack {
-            resilience: network.options.resilience,
-            needed: planner.longest,
-            stack,
-        });
-    }
-    Ok(planner.rules)
+    planner.rules.with_longest(planner.longest, network.options)
 }
 
 impl Planner<'_> {

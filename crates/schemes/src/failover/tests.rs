@@ -81,7 +81,7 @@ fn identifying() -> impl Iterator<Item = FailoverOptions> {
     schemes.into_iter().flat_map(move |scheme| {
         outputs.into_iter().map(move |output| FailoverOptions {
             output,
-            stack: 32,
+            stack: Some(32),
             ..FailoverOptions::new(scheme)
         })
     })
@@ -206,11 +206,11 @@ fn what_cannot_be_is_refused_with_words() {
         }),
         say(FailoverOptions {
             resilience: 2,
-            stack: 1,
+            stack: Some(1),
             ..plinko.clone()
         }),
         say(FailoverOptions {
-            stack: 33,
+            stack: Some(33),
             ..plinko.clone()
         }),
         say(FailoverOptions {

@@ -146,7 +146,7 @@ fn disjoint_paths(form: RuleForm) -> CheckedPlan {
     let wanted = SourceRouteOptions {
         paths: None,
         bounces: 1,
-        stack: 8,
+        stack: Some(8),
     };
     let tables = source_routes(
         &clos.generate().unwrap(),

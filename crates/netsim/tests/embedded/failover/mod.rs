@@ -102,9 +102,9 @@ fn beside(rest: FailoverOptions, other: FailoverOptions) -> FailoverOptions {
 
 /// The options with headers that hold so many hops.
 fn with_stack(mut options: FailoverOptions, stack: u8) -> FailoverOptions {
-    options.stack = stack;
+    options.stack = Some(stack);
     if let Some(important) = &mut options.important {
-        important.options.stack = stack;
+        important.options.stack = Some(stack);
     }
     options
 }

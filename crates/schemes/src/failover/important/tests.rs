@@ -34,7 +34,7 @@ fn networks() -> Vec<Topology> {
 
 fn scheme(scheme: FailoverScheme) -> FailoverOptions {
     FailoverOptions {
-        stack: 32,
+        stack: Some(32),
         ..FailoverOptions::new(scheme)
     }
 }
