@@ -425,3 +425,82 @@ fn a_table_that_is_not_applied_is_compiled() {
     assert_eq!(written["meter_arrays"], Value::Array(vec![]));
     assert_eq!(written["counter_arrays"], Value::Array(vec![]));
 }
+
+/// A whole program for Tofino around the objects and statements of its ingress control.
+fn tofino_program(locals: &str, body: &str) -> String {
+    format!(
+        "#include <tna.p4>
+header h_t {{ bit<32> a; }}
+struct H {{ h_t h; }}
+struct M {{ }}
+parser IP(packet_in p, out H h, out M m, out ingress_intrinsic_metadata_t i) {{
+    state start {{ p.extract(i); p.advance(PORT_METADATA_SIZE); p.extract(h.h); transition accept; }} }}
+control I(inout H h, inout M m, in ingress_intrinsic_metadata_t i, in ingress_intrinsic_metadata_from_parser_t ip,
+          inout ingress_intrinsic_metadata_for_deparser_t d, inout ingress_intrinsic_metadata_for_tm_t t) {{
+    {locals}
+    apply {{ {body} t.ucast_egress_port = i.ingress_port; }} }}
+control ID(packet_out p, inout H h, in M m, in ingress_intrinsic_metadata_for_deparser_t d) {{ apply {{ p.emit(h); }} }}
+parser EP(packet_in p, out H h, out M m, out egress_intrinsic_metadata_t e) {{
+    state start {{ p.extract(e); p.extract(h.h); transition accept; }} }}
+control E(inout H h, inout M m, in egress_intrinsic_metadata_t e, in egress_intrinsic_metadata_from_parser_t ep,
+          inout egress_intrinsic_metadata_for_deparser_t d,
+          inout egress_intrinsic_metadata_for_output_port_t o) {{ apply {{ }} }}
+control ED(packet_out p, inout H h, in M m, in egress_intrinsic_metadata_for_deparser_t d) {{ apply {{ p.emit(h); }} }}
+Pipeline(IP(), I(), ID(), EP(), E(), ED()) pipe;
+Switch(pipe) main;
+"
+    )
+}
+
+/// What the embedded switch lacks is told by `check` and by who loads the program, with what is called and where. Objects that
+/// nothing calls are in nobody's way.
+#[test]
+fn calls_that_no_executor_runs_are_told_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let wred = "Wred<bit<32>, bit<8>>(16, 1, 0) red; Lpf<bit<32>, bit<8>>(16) unused;";
+    let call = "h.h.a = (bit<32>)red.execute(h.h.a, 3);";
+    fs::write(at.join("wred.p4"), tofino_program(wred, call)).unwrap();
+    fs::write(at.join("unused.p4"), tofino_program(wred, "")).unwrap();
+
+    let what = "method `execute` of `I.red` (`Wred`)";
+    let figures = json(at, &["p4", "check", "wred.p4"]);
+    assert_eq!(figures["accepted"], true);
+    let found = figures["diagnostics"].as_array().unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["code"], "unsupported");
+    assert!(found[0]["message"].as_str().unwrap().contains(what));
+    assert_eq!(found[0]["place"]["line"], 10, "{found:?}");
+    refused(
+        at,
+        &["p4", "run", "wred.p4", "00000001"],
+        3,
+        &[what, "wred.p4:10:"],
+    );
+
+    let figures = json(at, &["p4", "check", "unused.p4"]);
+    assert_eq!(
+        (&figures["accepted"], &figures["warnings"]),
+        (&true.into(), &0.into())
+    );
+    json(at, &["p4", "run", "unused.p4", "00000001"]);
+}
+
+/// A CRC that the program describes, and a table that the chip keeps as an algorithmic one.
+#[test]
+fn tofino_programs_describe_crcs_and_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let crc = "CRCPolynomial<bit<32>>(32w0x04C11DB7, true, false, false, 32w0xFFFFFFFF, 32w0xFFFFFFFF) poly;
+        Hash<bit<16>>(HashAlgorithm_t.CUSTOM, poly) hash;
+        Alpm(number_partitions = 1024, subtrees_per_partition = 2) algorithmic;
+        action none() { }
+        table routes { key = { h.h.a : lpm; } actions = { none; } alpm = algorithmic; size = 16; }";
+    let body = "routes.apply(); h.h.a = (bit<32>)hash.get({ h.h.a });";
+    fs::write(at.join("crc.p4"), tofino_program(crc, body)).unwrap();
+    let figures = json(at, &["p4", "check", "crc.p4"]);
+    assert_eq!(figures["warnings"], 0, "{figures}");
+    let output = with_input(at, &["p4", "run", "crc.p4", "00000001"], "");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("0000ef8a"), "{said}");
+}

@@ -103,7 +103,8 @@ control ingress(inout headers_t headers,
     apply {
         headers.bridge.setValid();
         headers.bridge = { BRIDGED, meta.in_port, meta.times };
-        if (headers.request.op == 1 || headers.request.op == 0xDD || headers.request.op == 9) {
+        if (headers.request.op == 1 || headers.request.op == 0xDD || headers.request.op == 0xEE
+            || headers.request.op == 9) {
             for_tm.ucast_egress_port = port;
             for_tm.qid = (QueueId_t)headers.request.arg;
             for_tm.ingress_cos = 3;

@@ -2,7 +2,7 @@
 
 use p4ir::{
     Block, ExprKind, ExternCall, ExternCallee, ExternFunction, ExternMethod, Pipeline, Place,
-    Projection, StmtKind, TypeId, ValidProgram,
+    Projection, Span, StmtKind, TypeId, ValidProgram,
 };
 
 /// Fields of v1model's `standard_metadata` that tell a time.
@@ -21,7 +21,7 @@ pub fn are_packets_independent(program: &ValidProgram) -> bool {
     !reads_time(program)
         && extern_calls(program)
             .iter()
-            .all(|call| leaves_nothing(&call.callee))
+            .all(|(call, _)| leaves_nothing(&call.callee))
 }
 
 /// Whether an extern keeps nothing but what it counts, and draws nothing.
@@ -71,8 +71,8 @@ fn field_of(program: &ValidProgram, place: &Place, ty: TypeId) -> Option<u32> {
     }
 }
 
-/// The calls of externs in a program.
-pub(crate) fn extern_calls(program: &ValidProgram) -> Vec<&ExternCall> {
+/// The calls of externs in a program, and where they stand.
+pub(crate) fn extern_calls(program: &ValidProgram) -> Vec<(&ExternCall, Span)> {
     let mut calls = Vec::new();
     program
         .blocks()
@@ -80,10 +80,10 @@ pub(crate) fn extern_calls(program: &ValidProgram) -> Vec<&ExternCall> {
     calls
 }
 
-fn add_calls<'p>(block: &'p Block, calls: &mut Vec<&'p ExternCall>) {
+fn add_calls<'p>(block: &'p Block, calls: &mut Vec<(&'p ExternCall, Span)>) {
     for stmt in block {
         if let StmtKind::Extern(call) = &stmt.kind {
-            calls.push(call);
+            calls.push((call, stmt.span));
         }
         for block in stmt.kind.blocks() {
             add_calls(block, calls);

@@ -37,7 +37,7 @@ pub mod value;
 pub use compile::{Compiled, Object, prefetch_behind};
 pub use exec::{Batch, Departure, DropReason, Executor, Output, OutputMetadata, Outputs};
 pub use independent::are_packets_independent;
-pub use interp::Interpreter;
+pub use interp::{Interpreter, UnsupportedCall, unsupported_calls};
 pub use kind::{ExecutorKind, FastestExecutor, FastestFrame, executor};
 pub use state::{BuildError, ControlState, DataState, RuntimeState, StateError, Update};
 pub use trace::{TraceEvent, Tracer};

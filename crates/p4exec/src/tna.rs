@@ -27,7 +27,7 @@ pub const INGRESS_METADATA_BITS: usize = 64;
 
 /// Values of `parser_err`.
 pub mod parser_error {
-    /// No case of a `select` matches, or the program rejects the packet.
+    /// No case of a `select` matches.
     pub const NO_MATCH: u64 = 0x0001;
     /// The packet ends within a header.
     pub const PARTIAL_HEADER: u64 = 0x0002;
@@ -104,10 +104,8 @@ pub struct TnaInfo {
     pub ingress_names: Vec<NamedLeaf>,
     /// Named leaves of egress.
     pub egress_names: Vec<NamedLeaf>,
-    /// Whether the program looks at `parser_err` of ingress: then errors do not end a packet.
+    /// Whether the program reads `parser_err` of ingress: then most errors do not end a packet.
     pub ingress_takes_errors: bool,
-    /// The same for egress.
-    pub egress_takes_errors: bool,
     /// Bits of port metadata.
     pub port_metadata_bits: usize,
     /// By index of an error: its name and flag.
@@ -155,9 +153,8 @@ impl TnaInfo {
         let eg_from_parser = "egress_intrinsic_metadata_from_parser_t";
         let for_deparser = "ingress_intrinsic_metadata_for_deparser_t";
         let eg_for_deparser = "egress_intrinsic_metadata_for_deparser_t";
-        let takes = |vars: &[(VarId, String)], record: &str| {
-            of_type(program, vars, record).is_some_and(|var| reads_error(program, var))
-        };
+        let from = of_type(program, &ingress, from_parser);
+        let ingress_takes_errors = from.is_some_and(|var| reads_error(program, var));
         Self {
             passes: passes(program),
             ingress: IngressFields {
@@ -177,8 +174,7 @@ impl TnaInfo {
                 parser_err: field(&egress, eg_from_parser, "parser_err"),
                 drop_ctl: field(&egress, eg_for_deparser, "drop_ctl"),
             },
-            ingress_takes_errors: takes(&ingress, from_parser),
-            egress_takes_errors: takes(&egress, eg_from_parser),
+            ingress_takes_errors,
             ingress_leaves,
             egress_leaves,
             ingress_names,
@@ -235,7 +231,7 @@ fn of_type(program: &Program, vars: &[(VarId, String)], record: &str) -> Option<
 
 fn flagged(error: &str) -> (String, u64) {
     let flag = match error {
-        "NoError" | "NoMatch" => parser_error::NO_MATCH,
+        "NoMatch" => parser_error::NO_MATCH,
         "ParserTimeout" => parser_error::TIMEOUT,
         _ => parser_error::PARTIAL_HEADER,
     };

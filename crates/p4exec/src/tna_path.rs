@@ -10,7 +10,7 @@ use crate::exec::{DropReason, OutputMetadata, Sink};
 use crate::names::NamedLeaf;
 use crate::path::{Engine, MaybeTracer, Pass, Requests, reborrow};
 use crate::state::Replica;
-use crate::tna::{EgressMetadata, Gress, NO_PORT, TnaInfo};
+use crate::tna::{EgressMetadata, Gress, NO_PORT, TnaInfo, parser_error};
 use crate::trace::{Fields, TraceEvent, Tracer};
 use crate::v1model::instance_type;
 
@@ -142,17 +142,27 @@ impl<E: TnaEngine> Path<'_, '_, E> {
             .collect()
     }
 
-    /// What a parser's error means: the flag, unless it ends the packet.
-    fn judge(&self, error: u32, taken: bool) -> Result<u64, DropReason> {
-        if error == 0 {
-            return Ok(0);
-        }
+    /// The name and the flag in `parser_err` of a parser's error. `reject` has none: the chip's parser
+    /// ends there as it does at `accept`.
+    fn parser_error(&self, error: u32) -> Option<&(String, u64)> {
         let known = self.info.errors.get(error as usize);
-        let (name, flag) = known.cloned().unwrap_or_default();
-        if taken {
-            Ok(flag)
-        } else {
-            Err(DropReason::Parser(name))
+        known.filter(|_| error != 0)
+    }
+
+    /// `parser_err` of a packet that goes on to the ingress control.
+    ///
+    /// # Errors
+    /// The ingress parser drops a packet with an error that the control does not read, and always
+    /// one for which no case of a `select` matches.
+    fn ingress_parser_err(&self, error: u32) -> Result<u64, DropReason> {
+        match self.parser_error(error) {
+            None => Ok(0),
+            Some((_, flag))
+                if self.info.ingress_takes_errors && flag & parser_error::NO_MATCH == 0 =>
+            {
+                Ok(*flag)
+            }
+            Some((name, _)) => Err(DropReason::Parser(name.clone())),
         }
     }
 
@@ -176,7 +186,7 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         let mut pass = self.pass(&bytes, length);
         let (error, parsed) = self.engine.parse(pass, reborrow(&mut self.tracer));
         pass.parsed = parsed.max(info.ingress_prefix_bits());
-        let flag = self.judge(error, info.ingress_takes_errors)?;
+        let flag = self.ingress_parser_err(error)?;
         self.set(fields.parser_err, flag);
         self.set(fields.global_tstamp, now);
         if self.get(fields.ucast_egress_port) == 0 {
@@ -321,7 +331,8 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         let mut pass = self.pass(&bytes, job.packet.len());
         let (error, parsed) = self.engine.parse_egress(pass, reborrow(&mut self.tracer));
         pass.parsed = parsed.max(prefix);
-        let flag = self.judge(error, info.egress_takes_errors)?;
+        // The egress parser never drops a packet.
+        let flag = self.parser_error(error).map_or(0, |(_, flag)| *flag);
         self.set(fields.parser_err, flag);
         self.set(fields.global_tstamp, now);
         self.engine.egress(pass, reborrow(&mut self.tracer))?;

@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::entity::ExternId;
 
+/// What describes a CRC, by the names of the parameters of Tofino's `CRCPolynomial`. An algorithm
+/// that is no member of an enum is the list of these constants.
+pub const CRC_PARTS: [&str; 4] = ["coeff", "reversed", "init", "xor"];
+
 /// An enum of names, with `Other` for what is none of them.
 macro_rules! names {
     ($(#[$meta:meta])* $name:ident { $($variant:ident = $text:literal,)* }) => {

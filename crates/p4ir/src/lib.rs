@@ -122,7 +122,8 @@
 //! Extern objects are instances ([`ExternInstance`]) with compile-time constructor arguments. Calls
 //! name a callee ([`ExternCallee`]) that was resolved when the program was made, and arguments in declaration order, each [`ExternArg`] by its direction; an argument of
 //! aggregate type is given as the list of its scalar leaves ([`ExternArg::Fields`]), header
-//! fields in order, validity left out. Names and argument orders are those of the architecture's `.p4` file.
+//! fields in order, validity left out. An algorithm is a member of an enum, or the list of what describes a CRC
+//! ([`CRC_PARTS`]). Names and argument orders are those of the architecture's `.p4` file.
 //!
 //! # The packet path of v1model
 //!
@@ -196,7 +197,7 @@ pub use entity::{
     TypeId, ValueSetId, VarId,
 };
 pub use expr::{BinaryOp, Const, Expr, ExprKind, Place, Projection, UnaryOp};
-pub use externs::{ExternCallee, ExternFunction, ExternMethod, ExternType};
+pub use externs::{CRC_PARTS, ExternCallee, ExternFunction, ExternMethod, ExternType};
 pub use layout::{Layout, Leaf, LeafKind};
 pub use num_bigint::{BigInt, BigUint};
 pub use stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind, SwitchCase};

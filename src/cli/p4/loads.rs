@@ -9,9 +9,31 @@ use p4front::source::SourceMap;
 use p4ir::{Span, ValidProgram};
 use switchd::translate::schema::Schema;
 
-/// The first thing that executors or the switch refuse; nothing for an architecture that no executor runs.
-pub(super) fn refusal(program: ValidProgram, info: &P4Info, map: &SourceMap) -> Option<Diagnostic> {
-    program.pipeline()?;
+/// What executors or the switch refuse: each call of an extern that they cannot run, else the first
+/// thing that loading meets. Nothing for an architecture that no executor runs.
+pub(super) fn refusals(program: ValidProgram, info: &P4Info, map: &SourceMap) -> Vec<Diagnostic> {
+    if program.pipeline().is_none() {
+        return Vec::new();
+    }
+    let mut found = unsupported_calls(&program, map);
+    let refusal = refusal(program, info, map);
+    found.extend(refusal.filter(|refusal| found.is_empty() || refusal.is_error()));
+    found
+}
+
+/// A warning for each call of an extern that the embedded switch cannot run.
+fn unsupported_calls(program: &ValidProgram, map: &SourceMap) -> Vec<Diagnostic> {
+    let warn = |call: p4exec::UnsupportedCall| {
+        let file = program.files.get(call.span.file as usize);
+        let place = file.and_then(|file| map.place(file, call.span.line, call.span.column));
+        let text = format!("the embedded switch cannot run {}", call.what);
+        Diagnostic::warning("unsupported", place, text)
+    };
+    let calls = p4exec::unsupported_calls(program).into_iter();
+    calls.map(warn).collect()
+}
+
+fn refusal(program: ValidProgram, info: &P4Info, map: &SourceMap) -> Option<Diagnostic> {
     let program = Arc::new(program);
     let place = |at: Option<Span>| {
         let at = at?;

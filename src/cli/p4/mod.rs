@@ -17,7 +17,7 @@ mod workload;
 pub(super) use self::subject::of_build;
 
 use clap::{Args, Subcommand, ValueEnum};
-use p4front::diag::Severity;
+use p4front::diag::{Diagnostic, Severity};
 use p4front::source::SourceMap;
 use serde::Serialize;
 
@@ -140,7 +140,7 @@ impl Check {
         let (accepted, found) = match p4front::compile(&mut map, main, &source.options()) {
             Ok(compiled) => {
                 let mut found = compiled.warnings;
-                found.extend(loads::refusal(compiled.ir, &compiled.p4info, &map));
+                found.extend(loads::refusals(compiled.ir, &compiled.p4info, &map));
                 (
                     !found.iter().any(p4front::diag::Diagnostic::is_error),
                     found,

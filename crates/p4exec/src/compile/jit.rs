@@ -812,7 +812,7 @@ helpers! {
 }
 
 /// Hash algorithms by the number compiled code knows them by.
-const HASHES: [HashAlgorithm; 8] = [
+const HASHES: [HashAlgorithm; 11] = [
     HashAlgorithm::Crc32,
     HashAlgorithm::Crc32Custom,
     HashAlgorithm::Crc16,
@@ -821,6 +821,9 @@ const HASHES: [HashAlgorithm; 8] = [
     HashAlgorithm::Identity,
     HashAlgorithm::Csum16,
     HashAlgorithm::Xor16,
+    HashAlgorithm::Xor8,
+    HashAlgorithm::Xor32,
+    HashAlgorithm::LowBits,
 ];
 
 /// The number of an algorithm for [`Helper::Hash`].

@@ -1,12 +1,14 @@
-//! The hash and checksum algorithms of v1model, bit for bit as BMv2 computes them.
+//! The hash and checksum algorithms of v1model, bit for bit as BMv2 computes them, and those that
+//! only Tofino has.
 //!
 //! Input is the concatenation of the fields, most significant bit first, the last byte filled up
-//! with zero bits. `csum16` is the Internet checksum (RFC 1071). The `_custom` algorithms are CRCs
-//! whose parameters may be set; unset they equal CRC-16/ARC and CRC-32/ISO-HDLC, as in BMv2.
+//! with zero bits. (Tofino's CRCs take zero bits in front: programs for it have them among the
+//! fields.) `csum16` is the Internet checksum (RFC 1071). The `_custom` algorithms are CRCs whose
+//! parameters may be set; unset they equal CRC-16/ARC and CRC-32/ISO-HDLC, as in BMv2.
 
 use serde::{Deserialize, Serialize};
 
-/// The algorithms of v1model's `HashAlgorithm`.
+/// The algorithms of v1model's `HashAlgorithm` and of Tofino's `HashAlgorithm_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HashAlgorithm {
     /// CRC-32/ISO-HDLC.
@@ -25,12 +27,20 @@ pub enum HashAlgorithm {
     Csum16,
     /// Exclusive or of all 16-bit words.
     Xor16,
+    /// Exclusive or of all bytes.
+    Xor8,
+    /// Exclusive or of all 32-bit words.
+    Xor32,
+    /// The last eight bytes as a number.
+    LowBits,
+    /// A CRC that the program describes.
+    Crc(CrcConfig),
 }
 
 /// A CRC in the Rocksoft model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CrcConfig {
-    /// Bits of the remainder, 8 to 64.
+    /// Bits of the remainder, 1 to 64.
     pub width: u32,
     /// The polynomial without its leading term.
     pub polynomial: u64,
@@ -63,6 +73,60 @@ impl CrcConfig {
         reflect_input: true,
         reflect_output: true,
     };
+    /// CRC-8/SMBUS, Tofino's `CRC8`.
+    pub const CRC8: Self = Self {
+        width: 8,
+        polynomial: 7,
+        initial: 0,
+        final_xor: 0,
+        reflect_input: false,
+        reflect_output: false,
+    };
+    /// CRC-64/ECMA-182, Tofino's `CRC64`.
+    pub const CRC64: Self = Self {
+        width: 64,
+        polynomial: 0x42f0_e1eb_a9ea_3693,
+        ..Self::CRC8
+    };
+    /// Stands for Tofino's `RANDOM`: the compiler of the chip draws a linear function of the input
+    /// and one constant, which stay the same from packet to packet. Which ones it draws is not
+    /// specified.
+    pub const RANDOM: Self = Self {
+        initial: u64::MAX,
+        final_xor: u64::MAX,
+        ..Self::CRC64
+    };
+
+    /// The CRC of some bytes, without tables; a width beyond 1 to 64 is brought to the nearest of
+    /// them.
+    #[must_use]
+    pub fn compute(&self, data: &[u8]) -> u64 {
+        // The remainder stands at the top of a word, so that every width takes the same steps.
+        let spare = 64 - self.width.clamp(1, 64);
+        let polynomial = self.polynomial << spare;
+        let mut rest = self.initial << spare;
+        for byte in data {
+            let byte = if self.reflect_input {
+                byte.reverse_bits()
+            } else {
+                *byte
+            };
+            rest ^= u64::from(byte) << 56;
+            for _ in 0..8 {
+                let carry = rest >> 63 == 1;
+                rest <<= 1;
+                if carry {
+                    rest ^= polynomial;
+                }
+            }
+        }
+        let rest = if self.reflect_output {
+            rest.reverse_bits()
+        } else {
+            rest >> spare
+        };
+        (rest ^ self.final_xor) & (u64::MAX >> spare)
+    }
 }
 
 /// A CRC with its tables.
@@ -226,11 +290,13 @@ pub fn internet_checksum(data: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// Exclusive or of all 16-bit words, an odd last byte counting as the high one of its word.
+/// Exclusive or of all words of some bytes (1 to 8), the last filled up with zeros.
 #[must_use]
-pub fn xor16(data: &[u8]) -> u16 {
-    data.chunks(2).fold(0, |acc, pair| {
-        acc ^ u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)])
+pub fn xor_words(data: &[u8], bytes: usize) -> u64 {
+    let bytes = bytes.clamp(1, 8);
+    data.chunks(bytes).fold(0, |sum, word| {
+        let missing = bytes - word.len();
+        sum ^ (identity(word) << (8 * missing))
     })
 }
 
@@ -277,7 +343,11 @@ impl Hashers {
             HashAlgorithm::Random => return None,
             HashAlgorithm::Identity => identity(data),
             HashAlgorithm::Csum16 => u64::from(internet_checksum(data)),
-            HashAlgorithm::Xor16 => u64::from(xor16(data)),
+            HashAlgorithm::Xor16 => xor_words(data, 2),
+            HashAlgorithm::Xor8 => xor_words(data, 1),
+            HashAlgorithm::Xor32 => xor_words(data, 4),
+            HashAlgorithm::LowBits => identity(&data[data.len().saturating_sub(8)..]),
+            HashAlgorithm::Crc(config) => config.compute(data),
         })
     }
 }
@@ -324,6 +394,35 @@ mod tests {
         assert_eq!(Crc::new(xz).compute(CHECK), 0x995d_c9bb_df19_39fa);
     }
 
+    /// CRC-4/G-704, CRC-5/USB and CRC-7/MMC: narrower than a byte.
+    #[test]
+    fn check_values_of_narrow_crcs() {
+        for (width, polynomial, initial, final_xor, reflected, check) in [
+            (4, 3, 0, 0, true, 7),
+            (5, 5, 0x1f, 0x1f, true, 0x19),
+            (7, 9, 0, 0, false, 0x75),
+            (8, 7, 0, 0, false, 0xf4),
+            (
+                64,
+                0x42f0_e1eb_a9ea_3693,
+                0,
+                0,
+                false,
+                0x6c40_df5f_0b49_7347,
+            ),
+        ] {
+            let config = CrcConfig {
+                width,
+                polynomial,
+                initial,
+                final_xor,
+                reflect_input: reflected,
+                reflect_output: reflected,
+            };
+            assert_eq!(config.compute(CHECK), check, "{width}");
+        }
+    }
+
     #[test]
     fn internet_checksum_of_a_real_header() {
         // RFC 1071, section 3: the words 0001 f203 f4f5 f6f7 sum to ddf2 (folded).
@@ -342,13 +441,29 @@ mod tests {
             identity(&[1, 2, 3, 4, 5, 6, 7, 8, 9]),
             0x0102_0304_0506_0708
         );
-        assert_eq!(
-            xor16(&[0x12, 0x34, 0xff, 0xff, 0x01]),
-            0x1234 ^ 0xffff ^ 0x0100
-        );
+        let bytes = [0x12, 0x34, 0xff, 0xff, 0x01];
+        assert_eq!(xor_words(&bytes, 2), 0x1234 ^ 0xffff ^ 0x0100);
+        assert_eq!(xor_words(&bytes, 1), 0x12 ^ 0x34 ^ 0x01);
+        assert_eq!(xor_words(&bytes, 4), 0x1234_ffff ^ 0x0100_0000);
+        let hashers = Hashers::default();
+        let low = hashers.compute(HashAlgorithm::LowBits, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(low, Some(0x0203_0405_0607_0809));
     }
 
     proptest! {
+        #[test]
+        fn crcs_with_and_without_tables_agree(
+            data: Vec<u8>, width in 8_u32..=64, polynomial: u64, initial: u64, final_xor: u64,
+            reflect_input: bool, reflect_output: bool,
+        ) {
+            let mask = u64::MAX >> (64 - width);
+            let config = CrcConfig {
+                width, polynomial: polynomial & mask, initial: initial & mask, final_xor: final_xor & mask,
+                reflect_input, reflect_output,
+            };
+            prop_assert_eq!(config.compute(&data), Crc::new(config).compute(&data));
+        }
+
         #[test]
         fn crcs_agree_with_another_implementation(data: Vec<u8>) {
             let hashers = Hashers::default();

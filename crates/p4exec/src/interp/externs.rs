@@ -12,7 +12,7 @@ use crate::externs::args::Args;
 use crate::externs::digest::Digest;
 use crate::externs::hash::HashAlgorithm;
 use crate::externs::meter::Colour;
-use crate::state::{ExternState, hash_algorithm};
+use crate::state::{ExternState, described_crc, hash_algorithm};
 use crate::trace::TraceEvent;
 use crate::v1model::{DROP_PORT, enum_member, scalar_width};
 use crate::value::Bits;
@@ -156,6 +156,9 @@ impl Machine<'_> {
     }
 
     fn algorithm(&self, args: &Args<'_>, index: usize) -> HashAlgorithm {
+        if let Some(config) = described_crc(self.program, args.data(index)) {
+            return HashAlgorithm::Crc(config);
+        }
         let named = args.expr(index).and_then(|expr| {
             let ty = self.program.expr_type(expr);
             enum_member(self.program, ty, self.eval(expr).low_u64())
@@ -171,9 +174,13 @@ impl Machine<'_> {
         let algorithm = self.algorithm(args, 1);
         let base = self.number(args, 2);
         let data = self.data_bytes(args.data(3), false);
-        let max = self.number(args, 4).max(1);
+        let max = args.expr(4).map(|max| &self.program.exprs[max].kind);
         let hash = self.hash(algorithm, &data);
-        let value = u128::from(hash % max) + u128::from(base);
+        let rest = match max {
+            Some(ExprKind::Const(Const::Bits(max))) if max.bits() > 64 => hash,
+            _ => hash % self.number(args, 4).max(1),
+        };
+        let value = u128::from(rest) + u128::from(base);
         self.store_place(place, Bits::from_u128(128, value));
     }
 

@@ -37,6 +37,7 @@ use crate::v1model::leaf_width;
 use crate::value::Bits;
 use machine::Machine;
 
+pub use self::support::{UnsupportedCall, unsupported_calls};
 pub use crate::limits::MAX_PASSES;
 
 /// Loop rounds and states of cyclic parsers per pass.

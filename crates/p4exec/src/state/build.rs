@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use p4ir::{
-    ActionScope, BigUint, Const, Entity as _, Entry, ExprKind, ExternId, ExternInstance,
-    ExternType, KeySet, Type, TypeId, ValidProgram, ValueSet,
+    ActionScope, BigUint, CRC_PARTS, Const, Entity as _, Entry, ExprId, ExprKind, ExternId,
+    ExternInstance, ExternType, KeySet, Type, TypeId, ValidProgram, ValueSet,
 };
 use quantities::Nanos;
 use thiserror::Error;
@@ -15,7 +15,7 @@ use super::{
     TableCells, ValueSetState,
 };
 use crate::externs::counter::{CounterArray, CounterCell, CounterKind};
-use crate::externs::hash::HashAlgorithm;
+use crate::externs::hash::{CrcConfig, HashAlgorithm};
 use crate::externs::meter::{Meter, MeterArray, MeterKind};
 use crate::externs::register::RegisterArray;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_STACK_BYTES};
@@ -49,8 +49,13 @@ pub enum BuildError {
     )]
     Architecture(String),
     /// The executor lacks an extern.
-    #[error("extern `{0}` is not one that this executor can run")]
-    UnsupportedExtern(String),
+    #[error("{what}{place} is not one that the embedded switch can run")]
+    UnsupportedExtern {
+        /// What is called, with the algorithm of a hash.
+        what: String,
+        /// ` at FILE:LINE:COLUMN`, or nothing.
+        place: String,
+    },
     /// A match kind the executor lacks.
     #[error("`{place}` uses match kind `{kind}`, which this executor lacks")]
     UnsupportedMatch {
@@ -345,12 +350,62 @@ pub(crate) fn hash_algorithm(member: &str) -> Option<HashAlgorithm> {
         "crc32_custom" => HashAlgorithm::Crc32Custom,
         "crc16" | "CRC16" => HashAlgorithm::Crc16,
         "crc16_custom" => HashAlgorithm::Crc16Custom,
-        "random" | "RANDOM" => HashAlgorithm::Random,
-        "identity" | "IDENTITY" => HashAlgorithm::Identity,
+        "random" => HashAlgorithm::Random,
+        "RANDOM" => HashAlgorithm::Crc(CrcConfig::RANDOM),
+        "identity" => HashAlgorithm::Identity,
+        "IDENTITY" => HashAlgorithm::LowBits,
         "csum16" => HashAlgorithm::Csum16,
         "xor16" | "XOR16" => HashAlgorithm::Xor16,
+        "XOR8" => HashAlgorithm::Xor8,
+        "XOR32" => HashAlgorithm::Xor32,
+        "CRC8" => HashAlgorithm::Crc(CrcConfig::CRC8),
+        "CRC64" => HashAlgorithm::Crc(CrcConfig::CRC64),
         _ => return None,
     })
+}
+
+/// The CRC that constants describe, as a `CRCPolynomial` of Tofino does: coefficients, whether input
+/// and output are reflected, remainder at the start, what is exclusive-ored to the remainder
+/// before it is reflected. None if one of them is no constant.
+pub(crate) fn described_crc(program: &ValidProgram, parts: &[ExprId]) -> Option<CrcConfig> {
+    let [coeff, reversed, init, xor] = parts else {
+        return None;
+    };
+    let constant = |expr: ExprId| match &program.exprs[expr].kind {
+        ExprKind::Const(Const::Bits(value)) => Some(value.iter_u64_digits().next().unwrap_or(0)),
+        ExprKind::Const(Const::Bool(value)) => Some(u64::from(*value)),
+        _ => None,
+    };
+    let width = scalar_width(program, program.exprs[*coeff].ty).clamp(1, 64);
+    let reflected = constant(*reversed)? != 0;
+    let xor = constant(*xor)?;
+    Some(CrcConfig {
+        width,
+        // The constant term of a CRC's polynomial is 1.
+        polynomial: constant(*coeff)? | 1,
+        initial: constant(*init)?,
+        final_xor: match reflected {
+            true => xor.reverse_bits() >> (64 - width),
+            false => xor,
+        },
+        reflect_input: reflected,
+        reflect_output: reflected,
+    })
+}
+
+/// The algorithm of a selector: the CRC that the program describes, or the one it names.
+fn selector_algorithm(program: &ValidProgram, instance: &ExternInstance) -> HashAlgorithm {
+    let part = |name| {
+        let mut args = instance.args.iter();
+        args.find(|(given, _)| given == name).map(|(_, e)| *e)
+    };
+    let parts: Vec<ExprId> = CRC_PARTS.into_iter().filter_map(part).collect();
+    match described_crc(program, &parts) {
+        Some(config) => HashAlgorithm::Crc(config),
+        None => member(program, instance, 0)
+            .and_then(hash_algorithm)
+            .unwrap_or(HashAlgorithm::Crc16),
+    }
 }
 
 /// An extern object's part of the control state and of the data state.
@@ -402,9 +457,7 @@ fn build_extern(
         ),
         ExternType::ActionSelector => profile(
             ActionProfile::new(name, true, profile_size(number(program, instance, 1))),
-            kind(0)
-                .and_then(hash_algorithm)
-                .unwrap_or(HashAlgorithm::Crc16),
+            selector_algorithm(program, instance),
         ),
         ExternType::DirectCounter => {
             let kind = counter_kind(kind(0));
@@ -425,14 +478,12 @@ fn build_extern(
         | ExternType::RegisterAction
         | ExternType::Mirror
         | ExternType::Resubmit
-        | ExternType::Digest => (ExternConfig::Stateless, ExternState::None),
-        ExternType::RegisterAction2
+        | ExternType::Digest
+        | ExternType::RegisterAction2
         | ExternType::RegisterAction3
         | ExternType::RegisterAction4
-        | ExternType::Other(_) => {
-            let name = instance.ty.name().to_owned();
-            return Err(BuildError::UnsupportedExtern(name));
-        }
+        // Calls of what is not known are refused; an object that nothing calls is in nobody's way.
+        | ExternType::Other(_) => (ExternConfig::Stateless, ExternState::None),
     })
 }
 

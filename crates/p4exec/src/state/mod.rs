@@ -34,7 +34,7 @@ use crate::value::Bits;
 
 pub(crate) use build::check_main;
 pub use build::{BuildError, MAX_STATE_BYTES};
-pub(crate) use build::{const_bits, hash_algorithm};
+pub(crate) use build::{const_bits, described_crc, hash_algorithm};
 pub use control::{ControlState, ExternConfig, ProfileState, ValueSetState};
 pub use data::{DataState, ExternState, TableCells};
 pub use replication::{CloneSession, Copies, Replica, Replication};

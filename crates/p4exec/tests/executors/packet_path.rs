@@ -314,7 +314,7 @@ fn foreign_programs_are_refused() {
         let error = executor(kind, b.finish(vec![call], vec![])).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "extern `launch_rocket` is not one that this executor can run"
+            "extern function `launch_rocket` is not one that the embedded switch can run"
         );
         let empty = Arc::new(validate(Program::default()).unwrap());
         assert!(executor(kind, empty).is_err());

@@ -38,6 +38,7 @@ mod parser;
 mod stmt;
 mod table;
 mod tna;
+mod tna_hash;
 mod unused;
 mod value;
 

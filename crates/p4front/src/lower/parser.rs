@@ -188,34 +188,20 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// A `select` that matches nothing leads to a state that raises `NoMatch` (P4_16 12.6). On Tofino `reject` does so
-    /// too: there it ends the packet with an error, which v1model's does not.
+    /// A `select` that matches nothing leads to a state that raises `NoMatch` (P4_16 12.6).
     fn no_match(&mut self, ids: &mut Vec<StateId>, span: Span) {
         let refused = StateId::new(self.emitter.ir.states.len());
-        let tna = self.tna();
-        let to = |target: &mut Target| {
-            let rejects = tna && *target == Target::Reject;
-            if rejects {
-                *target = Target::State(refused);
-            }
-            rejects
-        };
         let mut used = false;
         for id in ids.iter() {
-            match &mut self.emitter.ir.states[*id].transition {
-                Transition::Goto(target) => used |= to(target),
-                Transition::Select { keys, cases } => {
-                    for case in cases.iter_mut() {
-                        used |= to(&mut case.target);
-                    }
-                    let total = |c: &SelectCase| matches!(&c.matches, SelectMatch::Sets(sets) if sets.iter().all(|s| *s == KeySet::Any));
-                    if !cases.iter().any(total) {
-                        used = true;
-                        cases.push(SelectCase {
-                            matches: SelectMatch::Sets(vec![KeySet::Any; keys.len()]),
-                            target: Target::State(refused),
-                        });
-                    }
+            if let Transition::Select { keys, cases } = &mut self.emitter.ir.states[*id].transition
+            {
+                let total = |c: &SelectCase| matches!(&c.matches, SelectMatch::Sets(sets) if sets.iter().all(|s| *s == KeySet::Any));
+                if !cases.iter().any(total) {
+                    used = true;
+                    cases.push(SelectCase {
+                        matches: SelectMatch::Sets(vec![KeySet::Any; keys.len()]),
+                        target: Target::State(refused),
+                    });
                 }
             }
         }

@@ -689,6 +689,9 @@ impl<'a> Lowerer<'a> {
             if let Some(id) = self.property_object(property, e, wanted) {
                 if &*property.name.name == "implementation" {
                     table.implementation = Some(id);
+                    if self.tna() {
+                        self.fill_selector(id, &mut table.keys);
+                    }
                 } else {
                     table.direct.push(id);
                 }
@@ -702,14 +705,14 @@ impl<'a> Lowerer<'a> {
         if self.int_property(t, "priority_delta") == Some(0) {
             self.error("table", t.name.span, "`priority_delta` must be positive");
         }
-        let tofino = self.tna();
         for property in &t.properties {
             let name = &property.name;
-            let unplayed = tofino && TABLE_PROPERTIES.contains(&&*name.name);
-            if !unplayed && !PROPERTIES.contains(&&*name.name) {
+            let tofinos: &[&str] = if self.tna() { &TABLE_PROPERTIES } else { &[] };
+            if !PROPERTIES.contains(&&*name.name) && !tofinos.contains(&&*name.name) {
+                let known = PROPERTIES.iter().chain(tofinos).copied();
                 let text = format!("property `{name}` is not known and has no effect");
                 let d = Diagnostic::warning("table", name.span, text);
-                self.report(d.with_nearest(&name.name, PROPERTIES));
+                self.report(d.with_nearest(&name.name, known));
             }
         }
         let position = |name: &str| t.properties.iter().position(|p| &*p.name.name == name);

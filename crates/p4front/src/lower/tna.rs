@@ -4,7 +4,7 @@
 //! that tables, P4Info and executors need not know them twice. Calls become statements:
 //!
 //! * `Checksum` in a parser is a 16-bit running sum, a variable like any other; `update` in a deparser is `update_checksum`.
-//! * `Hash.get` is `hash`, or plain wiring for `IDENTITY` and the XOR algorithms.
+//! * `Hash.get` is `hash`, or plain wiring for `IDENTITY` and the XOR algorithms (`tna_hash.rs`).
 //! * `RegisterAction.execute` reads the cell, calls the body of `apply` as a function, and writes the cell.
 //! * Meters tell colours as `MeterColor_t` counts them: red is 3.
 //! * What a deparser asks for is a call of `mirror`, `resubmit_with` or `digest`.
@@ -42,6 +42,8 @@ pub(super) struct Objects {
     applies: HashMap<ExternId, FunctionInstance>,
     /// The type of a register's cells.
     cells: HashMap<ExternId, Ty>,
+    /// The polynomial of a `Hash` that has one.
+    pub(super) polynomials: HashMap<ExternId, ExternId>,
 }
 
 impl<'a> Lowerer<'a> {
@@ -65,9 +67,17 @@ impl<'a> Lowerer<'a> {
         let own_size = instance.args.iter().find(|(n, _)| n == "size");
         let size = object(0, "size").or(own_size.map(|(_, e)| *e));
         let algorithm = object(1, "algo");
+        let hash = match values.get(1).map(|v| &v.val) {
+            Some(Val::Object(Object::Extern(id))) => Some(*id),
+            _ => None,
+        };
+        let described = hash
+            .and_then(|id| self.described_crc(id))
+            .unwrap_or_default();
         instance.args = [("algorithm", algorithm), ("size", size)]
             .into_iter()
             .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .chain(described)
             .collect();
     }
 
@@ -103,6 +113,11 @@ impl<'a> Lowerer<'a> {
                     });
                 }
             }
+            ExternType::Hash => {
+                if let Some(Val::Object(Object::Extern(poly))) = values.get(1).map(|v| &v.val) {
+                    self.tna_objects.polynomials.insert(id, *poly);
+                }
+            }
             ExternType::RegisterAction
             | ExternType::RegisterAction2
             | ExternType::RegisterAction3
@@ -124,7 +139,6 @@ impl<'a> Lowerer<'a> {
             | ExternType::Digest
             | ExternType::Mirror
             | ExternType::Resubmit
-            | ExternType::Hash
             | ExternType::ParserPriority
             | ExternType::Random
             | ExternType::Other(_) => {}
@@ -170,7 +184,7 @@ impl<'a> Lowerer<'a> {
 
     // ----- expressions -----
 
-    fn number(&mut self, value: u64, width: u32) -> ExprId {
+    pub(super) fn number(&mut self, value: u64, width: u32) -> ExprId {
         let ty = self.emitter.ir.types.bit(width);
         self.emitter
             .ir
@@ -182,37 +196,37 @@ impl<'a> Lowerer<'a> {
         self.emitter.ir.add_expr(kind, ty)
     }
 
-    fn bits(&mut self, kind: ExprKind, width: u32) -> ExprId {
+    pub(super) fn bits(&mut self, kind: ExprKind, width: u32) -> ExprId {
         let ty = self.emitter.ir.types.bit(width);
         self.emitter.ir.add_expr(kind, ty)
     }
 
     /// The value stored in a variable of some bits.
-    fn load_bits(&mut self, place: &Place, width: u32) -> ExprId {
+    pub(super) fn load_bits(&mut self, place: &Place, width: u32) -> ExprId {
         self.bits(ExprKind::Read(place.clone()), width)
     }
 
-    fn resize(&mut self, value: ExprId, width: u32) -> ExprId {
+    pub(super) fn resize(&mut self, value: ExprId, width: u32) -> ExprId {
         if self.expr_width(value) == width {
             return value;
         }
         self.bits(ExprKind::Cast(value), width)
     }
 
-    fn expr_width(&self, expr: ExprId) -> u32 {
+    pub(super) fn expr_width(&self, expr: ExprId) -> u32 {
         match self.emitter.ir.types[self.emitter.ir.exprs[expr].ty] {
             Type::Bits { width, .. } => width,
             _ => 1,
         }
     }
 
-    fn assign_expr(&mut self, dst: &Place, value: ExprId, span: Span) {
+    pub(super) fn assign_expr(&mut self, dst: &Place, value: ExprId, span: Span) {
         let dst = dst.clone();
         self.emit(StmtKind::Assign(Assign { dst, value }), span);
     }
 
     /// A value that later statements cannot change.
-    fn keep(&mut self, value: ExprId, span: Span) -> ExprId {
+    pub(super) fn keep(&mut self, value: ExprId, span: Span) -> ExprId {
         if matches!(self.emitter.ir.exprs[value].kind, ExprKind::Const(_)) {
             return value;
         }
@@ -223,7 +237,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// All of a call's data as one value.
-    fn joined(&mut self, data: &[ExprId]) -> Option<ExprId> {
+    pub(super) fn joined(&mut self, data: &[ExprId]) -> Option<ExprId> {
         let mut all = None;
         for value in data {
             let width = match self.emitter.ir.types[self.emitter.ir.exprs[*value].ty] {
@@ -354,7 +368,7 @@ impl<'a> Lowerer<'a> {
         self.emit(StmtKind::Extern(call), span);
     }
 
-    fn plain(&mut self, function: ExternFunction, args: Vec<ExternArg>, span: Span) {
+    pub(super) fn plain(&mut self, function: ExternFunction, args: Vec<ExternArg>, span: Span) {
         let call = ExternCall {
             callee: ExternCallee::Function(function),
             type_args: Vec::new(),
@@ -538,86 +552,6 @@ impl<'a> Lowerer<'a> {
             _ => return false,
         }
         true
-    }
-
-    fn hash(
-        &mut self,
-        id: ExternId,
-        args: &[ExternArg],
-        place: Option<&Place>,
-        span: Span,
-    ) -> bool {
-        let Some(place) = place else { return true };
-        let Some(wanted) = self.emitter.ir.place_type(place) else {
-            return false;
-        };
-        let Type::Bits { width, .. } = self.emitter.ir.types[wanted] else {
-            return false;
-        };
-        let Some((_, algorithm)) = self.emitter.ir.externs[id].args.first().cloned() else {
-            return false;
-        };
-        let ExprKind::Const(Const::Enum(member)) = self.emitter.ir.exprs[algorithm].kind else {
-            return false;
-        };
-        let Type::Enum { members, .. } =
-            &self.emitter.ir.types[self.emitter.ir.exprs[algorithm].ty]
-        else {
-            return false;
-        };
-        let name = members.get(member as usize).cloned().unwrap_or_default();
-        let data = match &args[0] {
-            ExternArg::In(value) => vec![*value],
-            ExternArg::Fields { values, .. } => values.clone(),
-            _ => return false,
-        };
-        let folded = match name.as_str() {
-            "CRC16" | "CRC32" => {
-                let max = if width < 64 { 1 << width } else { u64::MAX };
-                let call = vec![
-                    ExternArg::Out(place.clone()),
-                    ExternArg::In(algorithm),
-                    ExternArg::In(self.number(0, width)),
-                    args[0].clone(),
-                    ExternArg::In(self.number(max, 64)),
-                ];
-                self.plain(ExternFunction::Hash, call, span);
-                return true;
-            }
-            "RANDOM" => return self.random(Some(place), span),
-            "IDENTITY" => self.joined(&data),
-            "XOR8" => self.xor(&data, 8, span),
-            "XOR16" => self.xor(&data, 16, span),
-            "XOR32" => self.xor(&data, 32, span),
-            _ => None,
-        };
-        let Some(value) = folded else { return false };
-        let value = self.resize(value, width);
-        self.assign_expr(place, value, span);
-        true
-    }
-
-    /// The exclusive or of the data's words, the last filled up with zeros.
-    fn xor(&mut self, data: &[ExprId], word: u32, span: Span) -> Option<ExprId> {
-        let all = self.joined(data)?;
-        let bits = self.expr_width(all);
-        let whole = bits.next_multiple_of(word);
-        let mut all = all;
-        if whole > bits {
-            let zeros = self.number(0, whole - bits);
-            all = self.bits(ExprKind::Binary(BinaryOp::Concat, all, zeros), whole);
-        }
-        let value = self.keep(all, span);
-        let mut sum = None;
-        for lo in (0..whole).step_by(word as usize) {
-            let hi = lo + word - 1;
-            let part = self.bits(ExprKind::Slice { value, hi, lo }, word);
-            sum = Some(match sum {
-                None => part,
-                Some(sum) => self.bits(ExprKind::Binary(BinaryOp::BitXor, sum, part), word),
-            });
-        }
-        sum
     }
 
     fn random(&mut self, place: Option<&Place>, span: Span) -> bool {

@@ -175,9 +175,9 @@ fn tofinos_queues_are_priorities() {
             rid: 0,
         };
         assert_eq!(metadata, [(PortId::new(5), wanted)], "{name}");
-        // A packet that a parser rejects says why it ends.
+        // A packet that the ingress parser drops says why it ends.
         out.clear();
-        executor.process(Nanos::new(1), &[0xee, 5], PortId::new(6), &mut out);
+        executor.process(Nanos::new(1), &[0xdd, 2], PortId::new(6), &mut out);
         let reason = DropReason::Parser("NoMatch".to_owned());
         assert_eq!(out.dropped, [reason], "{name}");
     }

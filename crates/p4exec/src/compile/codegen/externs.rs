@@ -19,7 +19,7 @@ use crate::compile::jit::{cells, field, hash_number};
 use crate::compile::site::{Algorithm, Call, Payload, Site};
 use crate::externs::args::Args;
 use crate::externs::hash::{CrcConfig, HashAlgorithm, WideTables, fixed_crc};
-use crate::state::hash_algorithm;
+use crate::state::{described_crc, hash_algorithm};
 use crate::v1model::{DROP_PORT, enum_member};
 
 /// Argument words of a site under construction.
@@ -282,6 +282,9 @@ impl Gen<'_, '_> {
     /// The algorithm of an argument, if it is known now.
     fn algorithm(&self, args: &Args<'_>, index: usize) -> Result<HashAlgorithm, ExprId> {
         let program = self.unit.program;
+        if let Some(config) = described_crc(program, args.data(index)) {
+            return Ok(HashAlgorithm::Crc(config));
+        }
         let Some(expr) = args.expr(index) else {
             return Ok(HashAlgorithm::Crc16);
         };
@@ -310,6 +313,8 @@ impl Gen<'_, '_> {
             matches!(program.types[ty], Type::Varbit { .. })
         });
         let algorithm = match algorithm {
+            // Only a site has room for what describes a CRC.
+            Ok(HashAlgorithm::Crc(_)) => algorithm,
             Ok(algorithm) if payload == Payload::Without && !varbit => {
                 return self.hash_fields(algorithm, data);
             }
@@ -503,6 +508,10 @@ impl Gen<'_, '_> {
         };
         let rest = if let Some(power) = power {
             self.and_imm(hash, power - 1)
+        } else if let Some(ExprKind::Const(Const::Bits(max))) = known
+            && max.bits() > 64
+        {
+            hash
         } else {
             let max = self.number_arg(args, 4);
             let one = self.imm(1);

@@ -172,7 +172,7 @@ impl<'p> Gen<'_, 'p> {
         let choice = match table.implementation {
             None => Choice::Direct,
             Some(profile) => match control.profile_state(profile).ok()?.algorithm {
-                HashAlgorithm::Random => return None,
+                HashAlgorithm::Random | HashAlgorithm::Crc(_) => return None,
                 algorithm => Choice::Hash(algorithm),
             },
         };
