@@ -421,7 +421,7 @@ control egress(inout headers_t headers,
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            standard_metadata.egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
+            standard_metadata.egress_port : exact @id(1) @name("port");
         }
         actions = {
             decapsulate;

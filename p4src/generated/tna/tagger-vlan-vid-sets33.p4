@@ -807,7 +807,7 @@ control egress(inout headers_t headers,
     @id(ID_TABLE_HOST_PORT_OUT)
     table host_port_out {
         key = {
-            intrinsic.egress_port : exact @id(1) @name("port") @refers_to(host_port, port);
+            intrinsic.egress_port : exact @id(1) @name("port");
         }
         actions = {
             strip_carrier;

@@ -183,6 +183,23 @@ fn goldens_are_up_to_date() {
     );
 }
 
+/// Tools look the table of `@refers_to(table, field)` up in the control where it stands.
+#[test]
+fn references_stay_within_their_control() {
+    let mut references = 0;
+    for (name, program) in goldens().into_iter().chain(tofino_goldens()) {
+        for control in program.main.text.split("\ncontrol ").skip(1) {
+            let after = control.split("@refers_to(").skip(1);
+            for table in after.filter_map(|text| Some(text.split_once(',')?.0)) {
+                let declared = control.contains(&format!("table {table} {{"));
+                assert!(declared, "{name}: `{table}` is in another control");
+                references += 1;
+            }
+        }
+    }
+    assert!(references > 100, "{references} references");
+}
+
 /// The file of a golden: those for Tofino 2 are differences from Tofino 1's.
 fn file_name(name: &str) -> String {
     let ending = if name.starts_with("t2na/") {

@@ -22,7 +22,7 @@
     @id(ID_TABLE_ISLAND_OUT)
     table island_out {
         key = {
-            {{ v.out_port }} : exact @id(1) @name("port") @refers_to(island_in, port);
+            {{ v.out_port }} : exact @id(1) @name("port"){% if v.tna %} @refers_to(island_in, port){% endif %};
         }
         actions = {
             decapsulate;

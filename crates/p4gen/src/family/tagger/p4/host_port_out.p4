@@ -11,7 +11,7 @@
     @id(ID_TABLE_HOST_PORT_OUT)
     table host_port_out {
         key = {
-            {{ v.arch.out_port }} : exact @id(1) @name("port") @refers_to(host_port, port);
+            {{ v.arch.out_port }} : exact @id(1) @name("port");
         }
         actions = {
             strip_carrier;
