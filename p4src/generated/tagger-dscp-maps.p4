@@ -469,8 +469,9 @@ control ingress(inout headers_t headers,
                 if (meta.routed) {
                     if (meta.has_carrier) {
                         dscp_to_tc.apply();
-                        acl_tc.apply();
+                        // The group is chosen before the out port is known, and so before the ACL.
                         tc_to_pg.apply();
+                        acl_tc.apply();
                         tc_to_queue.apply();
                     }
                     standard_metadata.priority = meta.eg_prio;

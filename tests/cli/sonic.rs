@@ -180,3 +180,25 @@ fn the_bounce_under_sonic() {
         assert_eq!(report["lossless_drops"], 0, "{line}");
     }
 }
+
+/// ACL rules change what the DSCP alone decides, and the audit proves what was built with them.
+#[test]
+fn a_fabric_with_acl_rules_is_proven() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(at, "topo ring 4 -o ring.json");
+    done(at, "plan ring.json --classes 2 -o plan.json");
+    done(
+        at,
+        "build plan.json --target sonic --platform generic-8tc-acl -o fabric",
+    );
+    let switches = fs::read_dir(at.join("fabric/switches")).unwrap();
+    let ruled = switches.filter(|switch| {
+        let path = switch.as_ref().unwrap().path().join("config_db.json");
+        fs::read_to_string(path).unwrap().contains("ACL_RULE")
+    });
+    assert!(ruled.count() > 0, "no switch has an ACL rule");
+    for routes in ["", " --routes any"] {
+        done(at, &format!("audit fabric{routes}"));
+    }
+}

@@ -6,7 +6,8 @@
 //! they leave by; then the maps of the ports say what the rules say, and no TCAM is taken.
 //!
 //! Where there are more such classes than the platform has, and it has ACL rules that set the traffic class, a class stands
-//! for a tag and the tag with which the packet leaves; rules choose it where the most frequent one of a port is not right.
+//! for a tag and the tag with which the packet leaves. The DSCP alone chooses a class of the arriving tag, because it alone
+//! gives the priority group; rules set another class where the most frequent one of a port is not right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -219,8 +220,10 @@ impl Behaviour {
             for (&out, leaving) in self.ports.iter().zip(&arrival.leaving) {
                 by_class.entry(class(leaving)).or_default().insert(out);
             }
-            // Of equally frequent ones the lowest, so that the same plan gives the same maps.
-            let most = by_class.iter().max_by_key(|(tc, outs)| (outs.len(), !**tc));
+            // Never the lossy class: its priority group is not the tag's. Of equally frequent ones the lowest, so that the
+            // same plan gives the same maps.
+            let lossless = by_class.iter().filter(|(tc, _)| **tc != LOSSY_TC);
+            let most = lossless.max_by_key(|(tc, outs)| (outs.len(), !**tc));
             let usual = most.map_or(LOSSY_TC, |(tc, _)| *tc);
             set(&mut maps.dscp_to_tc, arrival.port, arrival.dscp, usual);
             for (tc, outs) in by_class.into_iter().filter(|(tc, _)| *tc != usual) {

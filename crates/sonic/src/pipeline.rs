@@ -117,23 +117,25 @@ impl Pipeline {
         self.ports[port.0].pfc_to_queue[usize::from(priority & 7)]
     }
 
-    /// What becomes of a packet with this DSCP.
+    /// What becomes of a packet with this DSCP. The priority group is that of its traffic class by
+    /// DSCP: it is chosen where the packet comes in, before its egress port is known, and so before
+    /// an ACL rule sets the class by which queue and new DSCP are chosen.
     #[must_use]
     pub fn treat(&self, in_port: PortIndex, dscp: u8, out_port: PortIndex) -> Treatment {
         let dscp = dscp & HIGHEST_DSCP;
-        let (ingress, egress) = (&self.ports[in_port.0], &self.ports[out_port.0]);
-        let mapped = ingress.dscp_to_tc[usize::from(dscp)];
+        let egress = &self.ports[out_port.0];
+        let mapped = self.class_of(in_port, dscp);
         let tc = self.rule(in_port, dscp, out_port).unwrap_or(mapped);
         let at = usize::from(tc.min(HIGHEST_TC));
         Treatment {
             tc,
-            priority_group: ingress.tc_to_group[at],
+            priority_group: self.group_of(in_port, mapped),
             queue: egress.tc_to_queue[at],
             dscp: egress.tc_to_dscp[at].unwrap_or(dscp),
         }
     }
 
-    /// The priority group that accounts a packet where it comes in if no ACL rule matches it.
+    /// The priority group that accounts a packet where it comes in.
     #[must_use]
     pub fn arrival(&self, in_port: PortIndex, dscp: u8) -> u8 {
         self.group_of(in_port, self.class_of(in_port, dscp))

@@ -86,7 +86,7 @@ pub enum BuildError {
         /// What can be done.
         mend: &'static str,
     },
-    /// A configuration fitted, and does not any more.
+    /// A configuration fitted, and does not any more, or an audit does not agree with the plan.
     #[error("maps: {0}; this is a bug of Switchwright")]
     Maps(String),
     /// The device ports name switches that the plan does not have.
@@ -184,7 +184,7 @@ impl From<TargetError> for BuildError {
             TargetError::Entries(error) => error.into(),
             TargetError::Json(error) => Self::Json(error),
             // Refused before, or it is our bug.
-            TargetError::Sonic(error) => Self::Maps(error.to_string()),
+            TargetError::Sonic(_) | TargetError::Audit(_) => Self::Maps(error.to_string()),
         }
     }
 }

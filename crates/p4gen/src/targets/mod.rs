@@ -127,6 +127,9 @@ pub enum TargetError {
     /// A switch has too little for its configuration.
     #[error(transparent)]
     Sonic(#[from] ::sonic::Shortage),
+    /// The audit of the configurations does not show what the plan promises.
+    #[error("the audit of the configurations: {0}")]
+    Audit(String),
     /// A file cannot be put into JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),

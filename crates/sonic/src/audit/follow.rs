@@ -21,10 +21,17 @@ pub(super) struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Step {
     pub(super) out: PortId,
-    /// Whether PFC can stop the queue in which they wait.
-    pub(super) lossless: bool,
+    /// The priorities whose PAUSE stops the queue in which they wait, one bit each.
+    pub(super) stopped_by: u8,
     /// Where they arrive, if that is a switch.
     pub(super) next: Option<State>,
+}
+
+impl Step {
+    /// Whether PFC can stop the queue in which they wait.
+    pub(super) const fn is_lossless(&self) -> bool {
+        self.stopped_by != 0
+    }
 }
 
 /// Everything that packets from hosts reach.
@@ -95,16 +102,12 @@ fn go_on(
     let index = view.index(state.switch, state.port)?;
     let pipeline = &view.pipelines[state.switch.index()];
     let mut steps = Vec::new();
-    let mut group = pipeline.arrival(index, state.dscp);
+    let group = pipeline.arrival(index, state.dscp);
     for out in view.outs(state.switch, state.port) {
         let Some(leaving) = view.index(state.switch, out) else {
             continue;
         };
         let treated = pipeline.treat(index, state.dscp, leaving);
-        if view.pfc(state.switch, state.port, treated.priority_group) {
-            // With ACL rules the group may depend on the egress port; a lossless one counts.
-            group = treated.priority_group;
-        }
         let pausing: Vec<u8> = view.pausing(state.switch, out, treated.queue).collect();
         let next = topology.peer(state.switch, out).and_then(|peer| {
             let NodeId::Switch(switch) = peer.end.node else {
@@ -118,7 +121,9 @@ fn go_on(
         });
         let step = Step {
             out,
-            lossless: !pausing.is_empty(),
+            stopped_by: pausing
+                .iter()
+                .fold(0, |bits, priority| bits | 1 << priority),
             next,
         };
         let fault = next.and_then(|next| cable(view, state, &step, next, &pausing, treated.queue));
@@ -169,7 +174,7 @@ fn cable(
     let arrives_lossless = view.pfc(next.switch, next.port, group);
     let place = view.name(state.switch, step.out);
     let far = view.name(next.switch, next.port);
-    match (step.lossless, arrives_lossless) {
+    match (step.is_lossless(), arrives_lossless) {
         (true, false) => Some((
             place,
             FindingKind::ClassChanges,

@@ -1,7 +1,8 @@
 //! Buffers that wait for each other: the maps of a fabric as tag tables, for the proof of plans.
 //!
 //! A tag stands for a priority group: a buffer is an ingress port with a priority group. A rule stands for packets that are
-//! accounted to a group where they come in, wait in a queue that PFC can stop, and are accounted to a group at the far end.
+//! accounted to a group where they come in and wait in a queue that the PAUSE of a group at the far end stops. That is the
+//! group for which the far end accounts them, unless maps at both ends of the cable disagree.
 //! DSCPs that share a group and fare differently are told apart as classes; what a DSCP is rewritten to belongs to its class.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,7 @@ use topology::SwitchId;
 use topology::routes::RoutePolicy;
 
 use super::View;
-use super::follow::{Followed, State};
+use super::follow::{Followed, State, Step};
 use crate::audit::FindingKind;
 use crate::pipeline::DSCPS;
 
@@ -180,22 +181,32 @@ fn rules(
     Ok(keys.collect())
 }
 
-/// By egress port: the group at the far end, or the own one towards hosts.
+/// By egress port: the group at the far end whose PAUSE stops the queue, or the own one towards hosts.
 fn row(followed: &Followed, state: &State) -> BTreeMap<PortId, u8> {
     let Some((group, steps)) = followed.states.get(state) else {
         return BTreeMap::new();
     };
-    let lossless = steps.iter().filter(|step| step.lossless);
+    let lossless = steps.iter().filter(|step| step.is_lossless());
     lossless
         .filter_map(|step| match step.next {
             None => Some((step.out, *group)),
-            Some(next) if followed.lossless.contains(&next) => {
-                let (group, _) = followed.states.get(&next)?;
-                Some((step.out, *group))
-            }
-            Some(_) => None,
+            Some(next) => Some((step.out, waits_for(followed, step, next)?)),
         })
         .collect()
+}
+
+/// The group of the far end that packets wait for: the one that accounts them, if its PAUSE stops their queue, else the first
+/// whose PAUSE does. None where no such group has PFC, or packets.
+fn waits_for(followed: &Followed, step: &Step, next: State) -> Option<u8> {
+    let arrives = followed.states.get(&next).map(|(group, _)| *group);
+    let stops = |group: &u8| step.stopped_by >> group & 1 == 1;
+    let at = |dscp| State { dscp, ..next };
+    let fills = |group: &u8| {
+        let mut states = followed.lossless.range(at(0)..at(DSCPS));
+        states.any(|state| followed.states.get(state).map(|(group, _)| group) == Some(group))
+    };
+    let mut groups = arrives.into_iter().chain(0..8);
+    groups.find(|group| stops(group) && fills(group))
 }
 
 fn tables(view: &View<'_>, groups: &BTreeSet<u8>, kinds: Vec<Vec<Vec<RuleKey>>>) -> Tables {

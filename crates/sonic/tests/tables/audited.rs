@@ -2,16 +2,17 @@
 
 use plan::CheckedPlan;
 use quantities::Bytes;
-use schemes::{TaggerOptions, one_tag};
+use schemes::{Algorithm, TaggerOptions, one_tag, tagger};
 use sonic::audit::{AuditReport, Fabric, FindingKind, Routing, audit};
-use sonic::platform::GENERIC_8TC;
+use sonic::platform::{GENERIC_8TC, GENERIC_8TC_ACL, GENERIC_16TC, GENERIC_16TC_ACL};
+use sonic::tables::MapKind;
 use sonic::{ConfigDb, configure, without_tags};
 use topology::Topology;
-use topology::generate::{Cables, FatTree};
+use topology::generate::{Bcube, Cables, FatTree, Jellyfish, JellyfishSize};
 use topology::import::{ImportOptions, NamedText, configurations, import_fabric_parts};
 use topology::routes::RoutePolicy;
 
-use super::written::{bounces, clos, options};
+use super::written::{FEW, bounces, clos, options, proven, routed, through_text};
 
 /// The configurations of a plan.
 pub(crate) fn configs(plan: &CheckedPlan) -> Vec<ConfigDb> {
@@ -129,4 +130,124 @@ fn maps_without_tags_are_free_of_cycles_until_packets_bounce() {
     let told = bounced.findings[0].problem.clone();
     assert_eq!(told.matches(" -> ").count(), 4, "{told}");
     assert!(told.contains("leaf") && told.contains("spine") && told.contains("Ethernet"));
+}
+
+/// Plans of several kinds of network, numbers of bounces and classes.
+fn plans() -> Vec<CheckedPlan> {
+    let cables = Cables::default();
+    let mut made: Vec<CheckedPlan> = (0..=3).map(|count| bounces(&clos(), count)).collect();
+    for class_bits in [false, true] {
+        for classes in 2..=3 {
+            let options = TaggerOptions {
+                class_bits,
+                ..TaggerOptions::default()
+            };
+            made.extend(tagger(&clos(), &options.with_classes(classes)).map(proven));
+        }
+    }
+    for seed in 1..=6 {
+        let size = JellyfishSize::Switches {
+            switches: 8,
+            fabric_ports: 4,
+        };
+        let jellyfish = Jellyfish {
+            size,
+            ports: 6,
+            seed,
+            cables,
+        };
+        let jellyfish = jellyfish.generate().unwrap();
+        for routes in [RoutePolicy::Shortest, RoutePolicy::Ksp { k: 3 }] {
+            let options = routed(routes, None);
+            made.push(proven(tagger(&jellyfish, &options).unwrap()));
+            made.extend(tagger(&jellyfish, &options.with_classes(2)).map(proven));
+        }
+    }
+    let bcube = Bcube { n: 4, k: 1, cables }.generate().unwrap();
+    let digits = routed(RoutePolicy::BcubeRotations, Some(Algorithm::SingleValued));
+    made.push(proven(tagger(&bcube, &digits).unwrap()));
+    made
+}
+
+/// What is built for a platform is proven by the audit, whatever ways packets take.
+#[test]
+fn what_is_built_is_proven_on_every_platform() {
+    let (mut fabrics, mut with_rules) = (0, 0);
+    let platforms = [
+        &GENERIC_8TC,
+        &GENERIC_16TC,
+        &GENERIC_8TC_ACL,
+        &GENERIC_16TC_ACL,
+        &FEW,
+    ];
+    for (number, plan) in plans().iter().enumerate() {
+        for platform in platforms {
+            let switches = plan.topology().switch_ids();
+            let made = switches.map(|switch| configure(plan, switch, &options(platform)));
+            let Ok(configs) = made.collect::<Result<Vec<ConfigDb>, _>>() else {
+                continue;
+            };
+            let configs: Vec<ConfigDb> = configs.iter().map(through_text).collect();
+            let fabric = Fabric {
+                topology: plan.topology(),
+                configs: &configs,
+                mtu: plan.tables().budget.mtu,
+            };
+            let report = audit(&fabric, Routing::Any);
+            let place = format!("plan {number} on {}", platform.name);
+            assert_eq!(report.findings, [], "{place}");
+            let unknown = &report.cbd_free_unknown;
+            assert_eq!(report.cbd_free, Some(true), "{place}: {unknown:?}");
+            fabrics += 1;
+            with_rules += usize::from(configs.iter().any(|config| !config.acl.is_empty()));
+        }
+    }
+    println!("{fabrics} fabrics, {with_rules} with ACL rules");
+    assert!(fabrics > 100 && with_rules > 5, "{fabrics}, {with_rules}");
+}
+
+/// Packets that wait in a queue wait for the buffer whose PAUSE stops it. Where that is not the buffer that accounts them, a
+/// circle of buffers that account them is none, and that there is no other is not known.
+#[test]
+fn a_circle_that_no_pause_closes_is_none() {
+    let shape = topology::generate::Clos {
+        leaves: 3,
+        spines: 2,
+        hosts: 2,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    let plan = bounces(&shape.generate().unwrap(), 1);
+    let topology = plan.topology();
+    let mut configs = configs(&plan);
+    let leaf = topology.switch_named("leaf3").unwrap();
+    // Of every port where the second tag leaves as the second: as the first.
+    for map in configs[leaf.index()]
+        .maps
+        .get_mut(&MapKind::TcToDscp)
+        .unwrap()
+        .values_mut()
+    {
+        for dscp in map.values_mut().filter(|dscp| **dscp == 2) {
+            *dscp = 1;
+        }
+    }
+    let fabric = Fabric {
+        topology,
+        configs: &configs,
+        mtu: Bytes::new(1500),
+    };
+    let report = audit(&fabric, Routing::Any);
+    assert_eq!(report.cbd_free, None);
+    let kinds: Vec<FindingKind> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert!(
+        !kinds.contains(&FindingKind::CyclicBuffers),
+        "{:?}",
+        report.findings
+    );
+    assert!(
+        kinds.contains(&FindingKind::PauseMisses),
+        "{:?}",
+        report.findings
+    );
 }

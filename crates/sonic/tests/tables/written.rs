@@ -77,13 +77,21 @@ fn compare(plan: &CheckedPlan, switch: SwitchId, config: &ConfigDb) -> usize {
                 assert_eq!(u16::from(got.dscp), code, "{}", place());
                 assert_eq!(got.queue, queue, "{}", place());
                 let group = tagging.priority(tag).get();
-                match new_tag {
-                    NewTag::Lossless(_) => assert_eq!(got.priority_group, group, "{}", place()),
-                    // The priority group is chosen before the egress port is known.
-                    NewTag::Lossy => {
-                        assert!([0, group].contains(&got.priority_group), "{}", place());
+                let stays_lossless = |out: &PortId| match tag {
+                    NewTag::Lossless(tag) if known => {
+                        tagging.new_tag(switch, class, tag, input, *out) != NewTag::Lossy
                     }
-                }
+                    _ => false,
+                };
+                // The priority group is chosen before the egress port is known: it is the tag's if
+                // any egress port keeps the packet lossless.
+                let group = if ports.iter().any(stays_lossless) {
+                    group
+                } else {
+                    0
+                };
+                assert_eq!(got.priority_group, group, "{}", place());
+                assert_eq!(pipeline.arrival(index(input), dscp), group, "{}", place());
                 keys += 1;
             }
         }
@@ -161,7 +169,7 @@ fn classes_carried_beside_the_tag() {
 }
 
 /// A platform of so few traffic classes that rules are wanted.
-static FEW: Platform = Platform {
+pub(crate) static FEW: Platform = Platform {
     name: "few",
     traffic_classes: 6,
     acl_rules: 1024,
@@ -192,7 +200,7 @@ fn acl_rules_say_what_traffic_classes_cannot() {
     assert!(short.need > 1);
 }
 
-fn routed(routes: RoutePolicy, algorithm: Option<Algorithm>) -> TaggerOptions {
+pub(crate) fn routed(routes: RoutePolicy, algorithm: Option<Algorithm>) -> TaggerOptions {
     TaggerOptions {
         routes: Some(routes),
         algorithm,

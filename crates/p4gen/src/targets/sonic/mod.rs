@@ -3,6 +3,7 @@
 //! traffic goes, with its entries made from that configuration: what `trace`, `simulate` and `emulate` run.
 
 use ::sonic::Platform;
+use ::sonic::audit::{Fabric, Routing, audit};
 use ::sonic::platform::{GENERIC_8TC, GENERIC_8TC_ACL, GENERIC_16TC, GENERIC_16TC_ACL};
 use p4runtime::p4::config::v1::P4Info;
 use plan::{CarrierKind, CheckedPlan};
@@ -142,6 +143,46 @@ pub(crate) fn refusals(
     worst
 }
 
+impl Sonic {
+    fn options(&self, build: &Build<'_>) -> ::sonic::Options {
+        ::sonic::Options {
+            platform: self.capabilities.maps.unwrap_or(&GENERIC_8TC),
+            watchdog: build.watchdog,
+        }
+    }
+}
+
+/// Audits the configurations of a plan as `audit` reads them, whatever way packets take.
+fn audited(plan: &CheckedPlan, options: &::sonic::Options) -> Result<(), TargetError> {
+    let topology = plan.topology();
+    let mut configs = Vec::new();
+    for switch in topology.switch_ids() {
+        let config = ::sonic::configure(plan, switch, options)?;
+        let text = Value::Object(::sonic::write::tables(&config)).to_string();
+        let name = &topology.switch(switch).name;
+        let read = ::sonic::read(name, &text);
+        configs.push(read.map_err(|error| TargetError::Audit(error.to_string()))?);
+    }
+    let fabric = Fabric {
+        topology,
+        configs: &configs,
+        mtu: plan.tables().budget.mtu,
+    };
+    let report = audit(&fabric, Routing::Any);
+    if let Some(finding) = report.findings.first() {
+        return Err(TargetError::Audit(finding.to_string()));
+    }
+    match report.cbd_free {
+        Some(true) => Ok(()),
+        Some(false) => Err(TargetError::Audit(
+            "buffers can wait for each other".to_owned(),
+        )),
+        None => Err(TargetError::Audit(
+            report.cbd_free_unknown.unwrap_or_default(),
+        )),
+    }
+}
+
 impl Target for Sonic {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
@@ -157,11 +198,7 @@ impl Target for Sonic {
         files: &SwitchFiles,
         entries: &SwitchEntries,
     ) -> Result<Vec<File>, TargetError> {
-        let platform = self.capabilities.maps.unwrap_or(&GENERIC_8TC);
-        let options = ::sonic::Options {
-            platform,
-            watchdog: build.watchdog,
-        };
+        let options = self.options(build);
         let config = ::sonic::configure(build.plan, files.id(), &options)?;
         let tables = Value::Object(::sonic::write::tables(&config));
         let patch = ::sonic::write::patch(&config);
@@ -173,11 +210,13 @@ impl Target for Sonic {
         ])
     }
 
+    /// None; but the configurations of all switches together are audited here, before anything is left on disk.
     fn extra_files(
         &self,
-        _build: &Build<'_>,
+        build: &Build<'_>,
         _switches: &[BuiltSwitch],
     ) -> Result<Vec<File>, TargetError> {
+        audited(build.plan, &self.options(build))?;
         Ok(Vec::new())
     }
 

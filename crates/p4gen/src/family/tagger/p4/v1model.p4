@@ -311,8 +311,9 @@ control ingress(inout headers_t headers,
                     if (meta.has_carrier) {
 {%- if v.tag.maps %}
                         dscp_to_tc.apply();
-                        acl_tc.apply();
+                        // The group is chosen before the out port is known, and so before the ACL.
                         tc_to_pg.apply();
+                        acl_tc.apply();
                         tc_to_queue.apply();
 {%- else if v.tag.sets %}
                         meta.in_port  = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
