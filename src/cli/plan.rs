@@ -337,7 +337,7 @@ struct Tagging {
     /// Where in the packet tags travel [default: dscp, or shim with failover schemes].
     #[arg(long, value_enum)]
     carrier: Option<CarrierName>,
-    /// How rules match ports.
+    /// How rules match ports. Tofino matches sets of ports up to 32 only: a plan for wider switches wants `exact` there.
     #[arg(long, value_enum, default_value_t = RulesName::PortSets)]
     rules: RulesName,
 }

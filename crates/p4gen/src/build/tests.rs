@@ -371,7 +371,7 @@ fn every_target_refuses_a_plan_that_it_cannot_hold() {
         if target.capabilities().pipeline.is_some() {
             let words =
                 "it needs 43 bits of port bitmap (one per port, and bit 0), the target has 33";
-            cases.push((&wide, words, "rules for exact ports"));
+            cases.push((&wide, words, "`plan --rules exact`"));
         }
         for (plan, words, mend) in cases {
             let directory = place.path().join(name);

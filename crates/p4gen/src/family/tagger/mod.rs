@@ -138,7 +138,7 @@ impl Family for TaggerFeatures {
             RuleForm::PortSets => vec![Demand {
                 resource: Resource::BitmapBits,
                 need: plan.tables().port_bitmap_bits().into(),
-                mend: "plan with rules for exact ports instead of port sets",
+                mend: "plan with rules for exact ports instead of port sets (`plan --rules exact`)",
             }],
         }
     }
@@ -163,7 +163,7 @@ impl Family for TaggerFeatures {
         match table {
             table::ACL_TC => "plan for fewer lossless routes",
             table::CLASSIFY | table::REWRITE | table::INGRESS_REWRITE => {
-                "plan with port sets, which take far fewer rules than exact ports"
+                "plan with port sets (`plan --rules port-sets`), which take far fewer rules than exact ports"
             }
             _ => ROUTES_MEND,
         }

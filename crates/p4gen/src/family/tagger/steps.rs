@@ -40,7 +40,7 @@ pub(super) fn ingress(features: &TaggerFeatures, layout: &Layout, pipeline: &Pip
 fn step(name: &'static str, tables: Vec<TableMemory>) -> Step {
     let mend = match name {
         TAGS => {
-            "plan with fewer or narrower tag rules: exact ports for wide switches, fewer bounces or classes"
+            "plan with fewer or narrower tag rules: exact ports for wide switches (`plan --rules exact`), fewer bounces or classes"
         }
         ROUTES => ROUTES_MEND,
         _ => SPLIT_MEND,
