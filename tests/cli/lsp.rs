@@ -81,10 +81,16 @@ impl Editor {
         self.number += 1;
         let number = self.number;
         self.send(&json!({ "jsonrpc": "2.0", "id": number, "method": method, "params": params }));
-        let answer = self.hear();
-        assert_eq!(answer["id"], number, "{answer}");
-        assert!(answer.get("error").is_none(), "{answer}");
-        answer["result"].clone()
+        loop {
+            let answer = self.hear();
+            // Findings may come first.
+            if answer["method"] == "textDocument/publishDiagnostics" {
+                continue;
+            }
+            assert_eq!(answer["id"], number, "{answer}");
+            assert!(answer.get("error").is_none(), "{answer}");
+            return answer["result"].clone();
+        }
     }
 
     /// The findings after the text has become this.
@@ -103,10 +109,14 @@ impl Editor {
             }
         };
         self.tell(method, params);
-        let told = self.hear();
-        assert_eq!(told["method"], "textDocument/publishDiagnostics");
-        assert_eq!(told["params"]["uri"], ADDRESS);
-        told["params"]["diagnostics"].as_array().unwrap().clone()
+        loop {
+            let told = self.hear();
+            assert_eq!(told["method"], "textDocument/publishDiagnostics");
+            assert_eq!(told["params"]["uri"], ADDRESS);
+            if told["params"]["version"] == version {
+                return told["params"]["diagnostics"].as_array().unwrap().clone();
+            }
+        }
     }
 }
 
@@ -119,72 +129,31 @@ fn place(text: &str, of: &str, n: usize) -> Value {
 }
 
 #[test]
-fn an_editor_is_told_findings_meanings_and_candidates() {
+fn an_editor_is_served_over_standard_input_and_output() {
     let mut editor = Editor::start();
     assert_eq!(editor.change(PROGRAM, 1), Vec::<Value>::new());
     let hover = editor.ask("textDocument/hover", place(PROGRAM, "out_by(1)", 2));
-    assert!(
-        hover["contents"]["value"]
-            .as_str()
-            .unwrap()
-            .contains("action out_by(bit<9> port)"),
-        "{hover}"
-    );
-    let hover = editor.ask("textDocument/hover", place(PROGRAM, "hdr.more[1].src", 13));
-    assert!(
-        hover["contents"]["value"]
-            .as_str()
-            .unwrap()
-            .contains("field, "),
-        "{hover}"
-    );
-    let found = editor.ask("textDocument/definition", place(PROGRAM, "out_by(1)", 0));
-    assert_eq!(found["uri"], ADDRESS);
-    assert_eq!(
-        found["range"]["start"],
-        json!({ "line": 9, "character": 7 }),
-        "{found}"
-    );
+    let text = hover["contents"]["value"].as_str().unwrap();
+    assert!(text.contains("action out_by(bit<9> port)"), "{hover}");
     let found = editor.ask("textDocument/definition", place(PROGRAM, "hdr.eth.dst", 8));
+    assert_eq!(found["uri"], ADDRESS);
     assert_eq!(found["range"]["start"]["line"], 2, "{found}");
-    // What comes from core.p4 has no file to go to.
-    let found = editor.ask("textDocument/definition", place(PROGRAM, "p.extract", 3));
-    assert_eq!(found, Value::Null);
     // A name that is being typed.
     let typed = PROGRAM.replace("out_by(1);", "out_by(1); hdr.");
     let findings = editor.change(&typed, 2);
     assert_eq!(findings[0]["range"]["start"]["line"], 10, "{findings:?}");
     assert_eq!(findings[0]["severity"], 1);
-    let items = editor.ask(
-        "textDocument/completion",
-        place(&typed, "out_by(1); hdr.", 15),
-    );
-    let labels: Vec<&str> = items
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|i| i["label"].as_str().unwrap())
-        .collect();
-    assert_eq!(labels, ["eth", "more"]);
-    let items = editor.ask(
-        "textDocument/completion",
-        place(&typed, "out_by(1); hdr.", 10),
-    );
-    let all = items.to_string();
-    for known in ["out_by", "headers", "sm", "table"] {
-        assert!(all.contains(&format!("\"{known}\"")), "{known}: {all}");
-    }
+    let here = place(&typed, "out_by(1); hdr.", 15);
+    let items = editor.ask("textDocument/completion", here);
+    let items = items.as_array().unwrap();
+    let labels = items.iter().map(|i| i["label"].as_str().unwrap());
+    assert_eq!(labels.take(2).collect::<Vec<_>>(), ["eth", "more"]);
     let edits = editor.ask(
         "textDocument/formatting",
         json!({ "textDocument": { "uri": ADDRESS }, "options": { "tabSize": 4, "insertSpaces": true } }),
     );
-    assert!(
-        edits[0]["newText"]
-            .as_str()
-            .unwrap()
-            .contains("\n    apply {"),
-        "{edits}"
-    );
+    let text = edits[0]["newText"].as_str().unwrap();
+    assert!(text.contains("\n    apply {"), "{edits}");
     assert_eq!(editor.ask("shutdown", Value::Null), Value::Null);
     editor.tell("exit", Value::Null);
     assert!(editor.server.wait().unwrap().success());

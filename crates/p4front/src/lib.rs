@@ -14,6 +14,7 @@ pub mod ast;
 pub mod diag;
 mod disk;
 pub mod format;
+pub mod index;
 pub mod lex;
 mod lower;
 mod names;
@@ -68,23 +69,48 @@ pub fn compile(
     main: FileId,
     options: &Options,
 ) -> Result<Compiled, Diagnostics> {
-    let (program, mut diags) = parse(map, main, options);
+    let (program, diags) = parse(map, main, options);
     if diags.has_errors() {
         return Err(diags);
     }
+    check(map, main, &program, diags, lower::Notes::default()).0
+}
+
+/// Checks and lowers a program; and what was noted about its names, also if there are errors in it.
+fn check(
+    map: &SourceMap,
+    main: FileId,
+    program: &ast::Program,
+    mut diags: Diagnostics,
+    notes: lower::Notes,
+) -> (Result<Compiled, Diagnostics>, lower::Notes) {
     if program.decls.is_empty() {
         diags.push(empty(map, main));
     }
-    let lowered = lower::lower(&program, map);
+    let lowered = lower::lower(program, map, notes);
     diags.extend(lowered.diags);
-    if diags.has_errors() {
-        return Err(diags);
-    }
-    let files = lowered.ir.files.clone();
-    match p4ir::validate(lowered.ir) {
+    let made = match diags.has_errors() {
+        true => Err(diags),
+        false => {
+            let facts = (&lowered.facts, &lowered.decls, &lowered.records);
+            finish(map, program, lowered.ir, facts, diags)
+        }
+    };
+    (made, lowered.notes)
+}
+
+/// Validates a lowered program and makes the control plane's view of it.
+fn finish<'a>(
+    map: &SourceMap,
+    program: &'a ast::Program,
+    ir: p4ir::Program,
+    (facts, decls, records): (&p4info::Facts<'a>, &p4info::Decls<'a>, &p4info::Records),
+    mut diags: Diagnostics,
+) -> Result<Compiled, Diagnostics> {
+    let files = ir.files.clone();
+    match p4ir::validate(ir) {
         Ok(ir) => {
-            let (facts, decls, records) = (&lowered.facts, &lowered.decls, &lowered.records);
-            let p4info = p4info::build(&ir, facts, &program, decls, records, &mut diags);
+            let p4info = p4info::build(&ir, facts, program, decls, records, &mut diags);
             if let (Err(broken), false) = (p4runtime::check(&p4info), diags.has_errors()) {
                 let text = broken.to_string();
                 let help = "give one of them another `@name` or `@id`";

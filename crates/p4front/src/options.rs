@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The files that a program can include besides those that are built in.
 ///
@@ -16,6 +17,8 @@ pub enum Files {
     Memory(BTreeMap<PathBuf, String>),
     /// The disk, as `cpp` sees it: for programs of whoever runs this process, who may read those files anyway.
     Disk,
+    /// The disk, with these texts in the place of the files at these absolute paths: an editor's unsaved texts.
+    Overlay(Arc<BTreeMap<PathBuf, Arc<str>>>),
 }
 
 /// Where `core.p4` and `v1model.p4` come from.

@@ -341,6 +341,13 @@ impl SourceMap {
         self.expansions.entry(span).or_insert(expansion);
     }
 
+    /// All uses of macros with what they are expansions of, in order.
+    pub fn expansions(&self) -> impl Iterator<Item = (Span, &Expansion)> {
+        self.expansions
+            .iter()
+            .map(|(span, expansion)| (*span, expansion))
+    }
+
     /// The macro whose use stands exactly at `span`, if it is one.
     pub fn expansion_at(&self, span: Span) -> Option<&Expansion> {
         self.expansions.get(&span)

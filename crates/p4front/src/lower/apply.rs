@@ -32,7 +32,9 @@ impl<'a> Lowerer<'a> {
         };
         match &callee.kind {
             ExprKind::Member { base, member } if &*member.name == "apply" && args.is_empty() => {
-                self.table_named(base)
+                let table = self.table_named(base)?;
+                self.checker.used_built_in(member.span, "apply");
+                Some(table)
             }
             _ => None,
         }

@@ -8,6 +8,7 @@ use p4ir::{
 };
 
 use super::assign::Selection;
+use super::built_in::members_of;
 use super::call::{ArgVal, Args};
 use super::value::{Elab, Object, Val};
 use super::{BodyKind, Lowerer};
@@ -457,7 +458,24 @@ impl<'a> Lowerer<'a> {
             return None;
         }
         let what = format!("`{}.{member}`", object.name);
-        self.overload(&what, &named, args, span)
+        let chosen = self.overload(&what, &named, args, span);
+        let meant = chosen.or_else(|| named.first().map(|(proto, _)| *proto));
+        if let Some(proto) = meant {
+            self.checker.used(member.span, proto.name.span);
+        }
+        chosen
+    }
+
+    /// Notes what a method that the language defines is.
+    pub(super) fn note_method(&mut self, ty: &Ty, member: &ast::Ident) {
+        if !self.checker.notes.are_taken() {
+            return;
+        }
+        let known = members_of(ty, true).into_iter();
+        let meant = known.map(|m| m.name).find(|name| *name == &*member.name);
+        if let Some(name) = meant {
+            self.checker.used_built_in(member.span, name);
+        }
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -72,7 +72,9 @@ impl<'a> Lowerer<'a> {
     ) -> Elab<'a> {
         match &callee.kind {
             ExprKind::Path(path) => match self.lookup(path) {
-                Entity::Functions(all) => self.call_named(&all, type_args, args, span),
+                Entity::Functions(all) => {
+                    self.call_named(&all, path.name.span, type_args, args, span)
+                }
                 Entity::Value(Elab {
                     val: Val::Action(info),
                     ..
@@ -97,6 +99,7 @@ impl<'a> Lowerer<'a> {
                 if &*member.name == "apply"
                     && let Some(table) = self.table_named(base)
                 {
+                    self.checker.used_built_in(member.span, "apply");
                     return self.apply_bare(table, args, span);
                 }
                 let object = self.expr(base, None);
@@ -129,7 +132,16 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) -> Option<Matched<'a>> {
         match self.match_args(params, args) {
-            Ok(bound) => Some(bound),
+            Ok(bound) => {
+                for arg in args {
+                    let name = arg.name.as_ref();
+                    let meant = name.and_then(|n| params.iter().find(|p| p.name == *n));
+                    if let (Some(name), Some(param)) = (name, meant) {
+                        self.checker.used(name.span, param.name.span);
+                    }
+                }
+                Some(bound)
+            }
             Err(wrong) => {
                 self.report(Diagnostic {
                     span: wrong.span.or(Some(span)),
@@ -447,6 +459,7 @@ impl<'a> Lowerer<'a> {
     fn call_named(
         &mut self,
         all: &[&'a ast::Decl],
+        at: Span,
         type_args: &'a [ast::Type],
         args: &'a [ast::Arg],
         span: Span,
@@ -470,6 +483,7 @@ impl<'a> Lowerer<'a> {
         let Some(proto) = prototype(decl) else {
             return Elab::poison();
         };
+        self.checker.used(at, proto.name.span);
         let Some(bound) = self.bind(&name, &proto.params, args, span) else {
             return Elab::poison();
         };
@@ -781,6 +795,7 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) -> Elab<'a> {
         let resolved = self.ty(ty);
+        self.note_method(&resolved, member);
         match &resolved {
             Ty::Poison => Elab::poison(),
             Ty::Block(..) if &*member.name == "apply" => {
@@ -804,6 +819,7 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) -> Elab<'a> {
         let ty = self.checker.infer.resolve(&object.ty);
+        self.note_method(&ty, member);
         match &ty {
             Ty::Poison => {
                 self.look_at(args);

@@ -8,6 +8,7 @@ use indexmap::{IndexMap, IndexSet};
 use num_bigint::BigInt;
 use p4ir::CORE_ERRORS;
 
+use super::notes::Notes;
 use super::value::{Elab, Val};
 use crate::ast::{self, NodeId, Symbol};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -81,11 +82,13 @@ pub(super) struct Checker<'a> {
     pub(super) open_enums: HashMap<NodeId, Vec<BigInt>>,
     /// Present nesting.
     pub(super) depth: u32,
+    /// What names were found to mean.
+    pub(super) notes: Notes,
 }
 
 impl<'a> Checker<'a> {
     /// With the names of the top level, all errors and match kinds.
-    pub(super) fn new(program: &'a ast::Program, map: &'a SourceMap) -> Self {
+    pub(super) fn new(program: &'a ast::Program, map: &'a SourceMap, notes: Notes) -> Self {
         let core = CORE_ERRORS.iter().zip(0..);
         let mut checker = Self {
             program,
@@ -105,6 +108,7 @@ impl<'a> Checker<'a> {
             default_scope: None,
             open_enums: HashMap::new(),
             depth: 0,
+            notes,
         };
         checker.collect();
         checker
@@ -122,6 +126,11 @@ impl<'a> Checker<'a> {
 
     /// Takes a name into the innermost scope.
     pub(super) fn declare(&mut self, role: Role, name: &ast::Ident, entity: Entity<'a>) {
+        if let Entity::Value(value) = &entity
+            && self.notes.are_taken()
+        {
+            self.notes.typed(name.span, self.infer.resolve(&value.ty));
+        }
         let Some(scope) = self.scopes.last_mut() else {
             return;
         };
@@ -164,6 +173,40 @@ impl<'a> Checker<'a> {
             .with_related(at, "the parameter is declared here")
             .with_help("give one of them another name"),
         );
+    }
+
+    /// Notes that the name at `at` means what is declared at `declared`.
+    pub(super) fn used(&mut self, at: Span, declared: Span) {
+        self.notes.used(self.map, at, declared);
+    }
+
+    /// Notes that the name at `at` means a member that the language defines.
+    pub(super) fn used_built_in(&mut self, at: Span, name: &'static str) {
+        self.notes.built_in(self.map, at, name);
+    }
+
+    /// Notes that the name at `at` means field `index` of the record that `decl` declares.
+    pub(super) fn used_field(&mut self, at: Span, decl: NodeId, index: usize) {
+        if let Some(ast::DeclKind::Composite(c)) = self.decls.get(&decl).map(|d| &d.kind)
+            && let Some(field) = c.fields.get(index)
+        {
+            self.used(at, field.name.span);
+        }
+    }
+
+    /// Notes that the name at `at` means a member of the enum that `decl` declares.
+    pub(super) fn used_member(&mut self, at: Span, decl: NodeId, member: &str) {
+        let declared = match self.decls.get(&decl).map(|d| &d.kind) {
+            Some(ast::DeclKind::Enum(e)) => e.members.iter().find(|m| &*m.name == member),
+            Some(ast::DeclKind::SerializableEnum(e)) => {
+                let mut names = e.members.iter().map(|m| &m.name);
+                names.find(|m| &*m.name == member)
+            }
+            _ => None,
+        };
+        if let Some(declared) = declared {
+            self.used(at, declared.span);
+        }
     }
 
     /// All names that could have been meant, in order.

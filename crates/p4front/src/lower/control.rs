@@ -21,9 +21,11 @@ impl<'a> Lowerer<'a> {
             self.emitter.ir.actions.len(),
             self.emitter.ir.controls.len(),
         );
-        for local in &c.locals {
+        for (i, local) in c.locals.iter().enumerate() {
+            self.at_local(c.body.at.id, i, c.locals.len());
             self.control_local(local);
         }
+        self.at_local(c.body.at.id, c.locals.len(), c.locals.len());
         let init = std::mem::take(&mut self.emitter.out);
         self.block(&c.body);
         let body = std::mem::take(&mut self.emitter.out);
@@ -103,7 +105,7 @@ impl<'a> Lowerer<'a> {
             s.scoped(|s| {
                 s.keep_defaults(&a.params);
                 let (passed, listed) = s.value_params(&a.params, None);
-                s.scoped(|s| s.stmts(&a.body.stmts));
+                s.scoped(|s| s.stmts_of(a.body.at.id, &a.body.stmts));
                 let infos: Rc<[_]> = a
                     .params
                     .iter()

@@ -209,6 +209,12 @@ impl<'a> Lowerer<'a> {
                 continue;
             }
             let hint = Self::want_component(want.as_ref(), 0, Some(&field.name.name));
+            if let Some(Ty::Record(r)) = &want
+                && let Some((_, meant)) = r.field(&field.name.name)
+            {
+                let (decl, index) = (r.decl, meant.index);
+                self.checker.used_field(field.name.span, decl, index);
+            }
             self.push_component(&mut values, &field.value, hint);
             names.insert(field.name.name.clone());
             if !self.takes_last(&mut room, &values, span) {

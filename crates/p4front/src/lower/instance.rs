@@ -592,6 +592,9 @@ impl<'a> Lowerer<'a> {
             block.ctor.clone(),
             block.name.clone(),
         );
+        if self.is_beside(decl.at.span) {
+            return;
+        }
         if !self.checker.in_progress.insert(decl.at.id) {
             self.error(
                 "call",

@@ -24,6 +24,7 @@ impl<'a> Lowerer<'a> {
         if matches!(&*member.name, "hit" | "miss" | "action_run")
             && let Some(table) = self.applied_table(base)
         {
+            self.note_method(&Ty::ApplyResult, member);
             return self.apply_result(table, &member.name, span);
         }
         let value = self.expr(base, None);
@@ -38,6 +39,7 @@ impl<'a> Lowerer<'a> {
         span: Span,
     ) -> Elab<'a> {
         let ty = self.checker.infer.resolve(&value.ty);
+        self.note_member(&ty, member);
         match &ty {
             Ty::Poison => Elab::poison(),
             Ty::Record(r) => match r.field(&member.name) {
@@ -66,6 +68,18 @@ impl<'a> Lowerer<'a> {
                 self.no_member(&ty, member, ["hit", "miss", "action_run"].into_iter())
             }
             _ => self.no_member(&ty, member, std::iter::empty()),
+        }
+    }
+
+    /// Notes what a member of a value is.
+    fn note_member(&mut self, ty: &Ty, member: &ast::Ident) {
+        match ty {
+            Ty::Record(r) => {
+                if let Some((_, field)) = r.field(&member.name) {
+                    self.checker.used_field(member.span, r.decl, field.index);
+                }
+            }
+            _ => self.note_method(ty, member),
         }
     }
 
@@ -99,6 +113,9 @@ impl<'a> Lowerer<'a> {
 
     fn type_member(&mut self, ty: &'a ast::Type, member: &'a ast::Ident) -> Elab<'a> {
         if matches!(ty.kind, TypeKind::Error) {
+            if let Some(at) = self.checker.notes.error_at(&member.name) {
+                self.checker.used(member.span, at);
+            }
             return match self.checker.errors.get(&member.name) {
                 Some(i) => Elab::new(Ty::Error, Val::Error(*i)),
                 None => {
@@ -112,7 +129,10 @@ impl<'a> Lowerer<'a> {
         let resolved = self.ty(ty);
         match &resolved {
             Ty::Enum(e) => match self.enum_member(e, &member.name) {
-                Some(val) => Elab::new(resolved.clone(), val),
+                Some(val) => {
+                    self.checker.used_member(member.span, e.decl, &member.name);
+                    Elab::new(resolved.clone(), val)
+                }
                 None => {
                     let e = e.clone();
                     self.no_member(&resolved, member, e.members.iter().map(|m| &**m))

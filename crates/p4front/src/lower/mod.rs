@@ -15,6 +15,7 @@
 mod annot;
 mod apply;
 mod assign;
+mod built_in;
 mod builtin;
 mod calculation;
 mod call;
@@ -32,9 +33,11 @@ mod limits;
 mod loops;
 mod member;
 mod methods;
+mod notes;
 mod ops;
 mod package;
 mod parser;
+mod probe;
 mod stmt;
 mod table;
 mod tna;
@@ -57,6 +60,11 @@ use checker::{Checker, Declared, Entity, Role, Scope, is_function, undeclared};
 use emitter::Emitter;
 use instance::BlockInstance;
 use value::Elab;
+
+pub(crate) use built_in::built_in;
+pub(crate) use notes::{Meaning, Notes};
+use probe::Asked;
+pub(crate) use probe::{Anchor, Known, Member, Probe, Seen, probe};
 
 /// What kind of body is being elaborated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +119,8 @@ pub(crate) struct Lowerer<'a> {
     this: Option<Elab<'a>>,
     /// Objects of Tofino's architecture.
     tna_objects: tna::Objects,
+    /// The question that is to be answered on the way.
+    asked: Asked<'a>,
 }
 
 /// What lowering gives: the program, not yet validated, and what P4Info needs.
@@ -120,14 +130,20 @@ pub(crate) struct Lowered<'a> {
     pub(crate) decls: Decls<'a>,
     pub(crate) records: Records,
     pub(crate) diags: Diagnostics,
+    pub(crate) notes: Notes,
 }
 
 /// Nesting of expressions, instances and calls that is followed before giving up.
 const MAX_DEPTH: u32 = 200;
 
-/// Elaborates a program. The result means something only if there are no errors among the findings.
-pub(crate) fn lower<'a>(program: &'a ast::Program, map: &'a SourceMap) -> Lowered<'a> {
-    let mut lowerer = Lowerer::new(program, map);
+/// Elaborates a program. The result means something only if there are no errors among the findings; what was noted
+/// always does.
+pub(crate) fn lower<'a>(
+    program: &'a ast::Program,
+    map: &'a SourceMap,
+    notes: Notes,
+) -> Lowered<'a> {
+    let mut lowerer = Lowerer::new(program, map, notes);
     lowerer.main();
     let ir = lowerer.emitter.ir.clone();
     let facts = lowerer.facts.clone();
@@ -146,12 +162,13 @@ pub(crate) fn lower<'a>(program: &'a ast::Program, map: &'a SourceMap) -> Lowere
         decls: lowerer.checker.decls,
         records: records.collect(),
         diags: lowerer.checker.diags,
+        notes: lowerer.checker.notes,
     }
 }
 
 impl<'a> Lowerer<'a> {
-    fn new(program: &'a ast::Program, map: &'a SourceMap) -> Self {
-        let checker = Checker::new(program, map);
+    fn new(program: &'a ast::Program, map: &'a SourceMap, notes: Notes) -> Self {
+        let checker = Checker::new(program, map, notes);
         let emitter = Emitter::new(&checker);
         Self {
             checker,
@@ -170,6 +187,7 @@ impl<'a> Lowerer<'a> {
             reached: true,
             this: None,
             tna_objects: tna::Objects::default(),
+            asked: Asked::default(),
         }
     }
 
@@ -235,7 +253,7 @@ impl<'a> Lowerer<'a> {
             self.error("limit", span, text);
             return None;
         }
-        if !self.has_room(span) {
+        if !self.has_room(span) || self.asked.is_answered() {
             return None;
         }
         self.checker.depth += 1;
@@ -299,12 +317,29 @@ impl<'a> Lowerer<'a> {
                     );
                     return Some(Entity::Poison);
                 }
-                return Some(declared.entity.clone());
+                let (entity, at) = (declared.entity.clone(), declared.at);
+                self.checker.used(path.name.span, at);
+                return Some(entity);
             }
         }
+        self.note_global(&path.name);
         match self.global(&path.name.name) {
-            None => self.checker.match_kind(&path.name.name),
+            None => {
+                if let Some(at) = self.checker.notes.match_kind_at(&path.name.name) {
+                    self.checker.used(path.name.span, at);
+                }
+                self.checker.match_kind(&path.name.name)
+            }
             known => known,
+        }
+    }
+
+    /// Notes which declaration of the top level a name means; of several functions the first, until one is chosen.
+    fn note_global(&mut self, name: &ast::Ident) {
+        let decls = self.checker.globals.get(&name.name);
+        if let Some(declared) = decls.and_then(|all| all.first()).and_then(|d| d.name()) {
+            let at = declared.span;
+            self.checker.used(name.span, at);
         }
     }
 

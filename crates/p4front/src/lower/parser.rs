@@ -10,7 +10,7 @@ use p4ir::{
 
 use super::value::{Elab, Val};
 use super::{Entity, Lowerer, annot};
-use crate::ast::{self, AnnotationBody, DeclKind, ExprKind, Symbol, TransitionKind};
+use crate::ast::{self, AnnotationBody, DeclKind, ExprKind, NodeId, Symbol, TransitionKind};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::{RecordKind, Ty};
@@ -24,7 +24,9 @@ impl<'a> Lowerer<'a> {
             self.emitter.ir.value_sets.len(),
             self.emitter.ir.parsers.len(),
         );
-        for local in &p.locals {
+        let here = p.states.first().map_or(NodeId::default(), |s| s.at.id);
+        for (i, local) in p.locals.iter().enumerate() {
+            self.at_local(here, i, p.locals.len());
             self.annotation_values(&local.annotations);
             match &local.kind {
                 DeclKind::Variable(v) => self.variable(v),
@@ -41,11 +43,14 @@ impl<'a> Lowerer<'a> {
                 ),
             }
         }
+        self.at_local(here, p.locals.len(), p.locals.len());
         let init = std::mem::take(&mut self.emitter.out);
+        let outer = std::mem::take(&mut self.checker.notes.states);
         let (states, mut ids) = self.declare_states(p);
         for (state, id) in p.states.iter().zip(&ids) {
             self.state(state, *id, &states);
         }
+        self.checker.notes.states = outer;
         let start = match states.get("start") {
             Some(id) => *id,
             None => {
@@ -122,6 +127,8 @@ impl<'a> Lowerer<'a> {
         let mut states = States::new();
         let mut ids = Vec::new();
         for state in &p.states {
+            let (name, at) = (state.name.name.clone(), state.name.span);
+            self.checker.notes.states.entry(name).or_insert(at);
             let id = self.empty_state();
             self.emitter.ir.states[id].name = state.name.to_string();
             self.emitter.ir.states[id].span = self.span(state.name.span);
@@ -147,7 +154,7 @@ impl<'a> Lowerer<'a> {
         let (body, transition) = self.nested(|s| {
             s.scoped(|s| {
                 s.annotation_values(&state.annotations);
-                s.stmts(&state.body);
+                s.stmts_of(state.at.id, &state.body);
                 match &state.transition {
                     None => {
                         s.warn(
@@ -169,6 +176,12 @@ impl<'a> Lowerer<'a> {
     }
 
     fn target(&mut self, name: &ast::Ident, states: &States) -> Target {
+        match (&*name.name, self.checker.notes.states.get(&name.name)) {
+            ("accept", _) => self.checker.used_built_in(name.span, "accept"),
+            ("reject", _) => self.checker.used_built_in(name.span, "reject"),
+            (_, Some(at)) => self.checker.used(name.span, *at),
+            _ => {}
+        }
         match (&*name.name, states.get(&name.name)) {
             ("accept", _) => Target::Accept,
             ("reject", _) => Target::Reject,

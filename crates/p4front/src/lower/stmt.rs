@@ -13,11 +13,15 @@ use crate::types::Ty;
 impl<'a> Lowerer<'a> {
     /// A block in a scope of its own.
     pub(super) fn block(&mut self, block: &'a ast::Block) {
-        self.scoped(|s| s.stmts(&block.stmts));
+        self.scoped(|s| s.stmts_of(block.at.id, &block.stmts));
     }
 
     pub(super) fn stmts(&mut self, stmts: &'a [ast::Stmt]) {
         for stmt in stmts {
+            let declares = matches!(stmt.kind, StmtKind::Decl(_));
+            if !declares && self.is_beside(stmt.at.span) {
+                continue;
+            }
             self.deeper(stmt.at.span, |s| s.stmt(stmt));
         }
     }

@@ -85,7 +85,13 @@ impl<'a> Lowerer<'a> {
         let mut named = Vec::new();
         for element in t.key() {
             let span = element.at.span;
+            if self.is_beside(span) {
+                continue;
+            }
             self.annotation_values(&element.annotations);
+            if let Some(at) = self.checker.notes.match_kind_at(&element.match_kind.name) {
+                self.checker.used(element.match_kind.span, at);
+            }
             if !self.checker.match_kinds.contains(&element.match_kind.name) {
                 let wrong = &element.match_kind;
                 let text = format!("`{wrong}` is not a match kind");
@@ -246,6 +252,9 @@ impl<'a> Lowerer<'a> {
         }
         let mut seen = HashSet::new();
         for action in t.actions() {
+            if self.is_beside(action.at.span) {
+                continue;
+            }
             self.spend(1);
             self.annotation_values(&action.annotations);
             let Some(info) = self.action_named(&action.path) else {

@@ -2,8 +2,8 @@
 
 use super::{Parse, Parser};
 use crate::ast::{
-    Action, Annotation, Callable, Control, Decl, DeclKind, Direction, ExternObject, Function,
-    Ident, Method, MethodKind, Param, Prototype, Type, TypeKind,
+    Action, Annotation, Block, Callable, Control, Decl, DeclKind, Direction, ExternObject,
+    Function, Ident, Method, MethodKind, Param, Prototype, Type, TypeKind,
 };
 use crate::diag::Diagnostic;
 use crate::lex::{Keyword, Punct, TokenKind};
@@ -273,14 +273,27 @@ impl Parser<'_> {
         let open = self.expect(Punct::LBrace)?;
         let mut locals = Vec::new();
         while !self.at_kw(Keyword::Apply) {
-            if self.at(Punct::RBrace) || self.at_end() {
-                return self.no_apply(open, &signature.name);
+            if self.at(Punct::RBrace) || self.at_end() || self.at_top_level_word() {
+                // What was read is kept: whoever edits the program still has its names.
+                self.no_apply(open, &signature.name);
+                self.eat(Punct::RBrace);
+                let body = Block {
+                    at: self.node(self.previous().after()),
+                    annotations: Vec::new(),
+                    stmts: Vec::new(),
+                };
+                return Ok(DeclKind::Control(Control {
+                    signature,
+                    constructor_params,
+                    locals,
+                    body,
+                }));
             }
             self.local(&mut locals, Self::control_local)?;
         }
         self.bump();
         let body = self.nested(Self::block)?;
-        self.expect(Punct::RBrace)?;
+        let _ = self.expect(Punct::RBrace);
         Ok(DeclKind::Control(Control {
             signature,
             constructor_params,
@@ -289,7 +302,7 @@ impl Parser<'_> {
         }))
     }
 
-    fn no_apply<T>(&mut self, open: Span, control: &Ident) -> Parse<T> {
+    fn no_apply(&mut self, open: Span, control: &Ident) {
         if self.failed_at != Some(self.pos) {
             self.failed_at = Some(self.pos);
             let text = format!("control `{control}` ends without an `apply` block");
@@ -300,7 +313,6 @@ impl Parser<'_> {
                     .with_help("write `apply { ... }` before the closing brace"),
             );
         }
-        Err(super::Failed)
     }
 
     /// Reads a local declaration into `into`, or reports and skips it.

@@ -14,7 +14,7 @@
 //! [`MAX_NESTING`], the height of expressions by [`MAX_HEIGHT`]; so is the recursion of whatever
 //! walks the tree.
 
-use crate::ast::{At, Expr, ExprKind, Ident, NamedExpr, NodeId, Program, Type, TypeKind};
+use crate::ast::{At, Expr, ExprKind, Ident, NamedExpr, NodeId, Program, Symbol, Type, TypeKind};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::lex::{Keyword, Punct, Token, TokenKind};
 use crate::source::Span;
@@ -47,11 +47,35 @@ type Parse<T> = Result<T, Failed>;
 
 /// Reads a whole program.
 pub fn parse_tokens(tokens: Vec<Token>, diags: &mut Diagnostics) -> Program {
+    parse_and_keep(tokens, diags).0
+}
+
+/// Reads a whole program, and gives its tokens back.
+pub(crate) fn parse_and_keep(tokens: Vec<Token>, diags: &mut Diagnostics) -> (Program, Vec<Token>) {
     let mut p = Parser::new(tokens, diags);
     let decls = p.top_level();
-    Program {
+    let program = Program {
         decls,
         node_count: u32::try_from(p.heights.len()).unwrap_or(u32::MAX),
+    };
+    (program, p.tokens)
+}
+
+/// Reads `expression . name` and nothing else, where `types` are the names of types: the expression, which may be the
+/// name of a type.
+pub(crate) fn parse_base<'n>(
+    tokens: Vec<Token>,
+    types: impl Iterator<Item = &'n Symbol>,
+) -> Option<Expr> {
+    let mut diags = Diagnostics::new();
+    let mut p = Parser::new(tokens, &mut diags);
+    for name in types {
+        p.scopes.declare_type(name);
+    }
+    let whole = p.expr().ok()?;
+    match whole.kind {
+        ExprKind::Member { base, .. } if p.at_end() => Some(*base),
+        _ => None,
     }
 }
 
@@ -319,8 +343,10 @@ impl<'a> Parser<'a> {
         let open = self.expect(Punct::LBrace)?;
         let mut out = Vec::new();
         while !self.at(Punct::RBrace) {
-            if self.at_end() {
-                return self.unclosed(open);
+            if self.at_end() || self.at_top_level_word() {
+                // What was read is kept: whoever edits the program still has its names.
+                let _ = self.unclosed::<()>(open);
+                return Ok(out);
             }
             if self.diags.is_full() {
                 return Err(Failed);
@@ -333,6 +359,26 @@ impl<'a> Parser<'a> {
         }
         self.bump();
         Ok(out)
+    }
+
+    /// Whether a line begins with a word that only begins declarations of the top level: a bracket before it was
+    /// never closed.
+    fn at_top_level_word(&self) -> bool {
+        use Keyword as K;
+        let begins = matches!(
+            self.kind(),
+            TokenKind::Keyword(
+                K::Control
+                    | K::Parser
+                    | K::Header
+                    | K::HeaderUnion
+                    | K::Struct
+                    | K::Typedef
+                    | K::Package
+                    | K::Extern
+            )
+        );
+        begins && self.nth(0).bol && self.nth(1).kind == TokenKind::Ident
     }
 
     /// Runs `f` one level deeper.

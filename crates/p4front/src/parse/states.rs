@@ -16,8 +16,9 @@ impl Parser<'_> {
         let open = self.expect(Punct::LBrace)?;
         let (mut locals, mut states) = (Vec::new(), Vec::new());
         while !self.at(Punct::RBrace) {
-            if self.at_end() {
-                return self.unclosed(open);
+            if self.at_end() || self.at_top_level_word() {
+                let _ = self.unclosed::<()>(open);
+                break;
             }
             if self.at_state() {
                 self.local(&mut states, Self::state)?;
@@ -41,7 +42,7 @@ impl Parser<'_> {
                     .with_help("write at least `state start { ... }`"),
             );
         }
-        self.bump();
+        self.eat(Punct::RBrace);
         Ok(DeclKind::Parser(ParserDecl {
             signature,
             constructor_params,
@@ -132,17 +133,22 @@ impl Parser<'_> {
         let mut body = Vec::new();
         let mut transition = None;
         while !self.at(Punct::RBrace) {
-            if self.at_end() {
-                return self.unclosed(open);
+            if self.at_end() || self.at_state() || self.at_top_level_word() {
+                let _ = self.unclosed::<()>(open);
+                return Ok((body, transition));
             }
             if self.at_kw(Keyword::Transition) {
                 let mut found = Vec::new();
                 self.local(&mut found, Self::transition)?;
                 transition = found.pop();
                 if !self.at(Punct::RBrace) {
-                    return self.unexpected("`}` behind the transition");
+                    let _ = self.unexpected::<()>("`}` behind the transition");
                 }
-                break;
+                while !(self.at(Punct::RBrace) || self.at_end() || self.at_state()) {
+                    self.recover(self.pos);
+                }
+                self.eat(Punct::RBrace);
+                return Ok((body, transition));
             }
             self.local(&mut body, Self::parser_stmt)?;
         }

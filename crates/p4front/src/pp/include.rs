@@ -145,11 +145,16 @@ impl Preprocessor<'_> {
     }
 
     fn read(&self, path: &Path) -> Option<Found> {
+        let over = match &self.options.files {
+            Files::Overlay(texts) => texts.get(&*normal(path)).map(ToString::to_string),
+            _ => None,
+        };
         let text = match &self.options.files {
             Files::Builtin => return None,
             Files::Memory(files) => files.get(&*normal(path))?.clone(),
-            Files::Disk if !disk::is_file(path) => return None,
-            Files::Disk => match disk::read(path) {
+            Files::Overlay(_) if over.is_some() => over.unwrap_or_default(),
+            Files::Disk | Files::Overlay(_) if !disk::is_file(path) => return None,
+            Files::Disk | Files::Overlay(_) => match disk::read(path) {
                 Ok(text) => text,
                 Err(why) => return Some(Found::Unreadable(why)),
             },
@@ -225,7 +230,7 @@ impl Preprocessor<'_> {
             &self.options.files,
         ) {
             (Some(close), _) => format!("did you mean `{close}`?"),
-            (None, Files::Disk) => "name its folder with -I".to_owned(),
+            (None, Files::Disk | Files::Overlay(_)) => "name its folder with -I".to_owned(),
             (None, Files::Builtin | Files::Memory(_)) => {
                 "put its text in the place of the `#include`; no file of this machine can be included"
                     .to_owned()

@@ -35,7 +35,7 @@ pub use whole::one_text;
 pub(crate) use builtin::declared_by;
 use include::Origin;
 use macros::Macro;
-use whole::Followed;
+pub(crate) use whole::Followed;
 
 /// Deepest nesting of `#include`; `cpp`'s own limit.
 pub const MAX_INCLUDE_DEPTH: usize = 200;
@@ -57,7 +57,7 @@ pub struct Preprocessed {
     /// about what is not declared would mislead.
     pub complete: bool,
     /// The `#include`s that were carried out, but for those of what is built in.
-    followed: Vec<Followed>,
+    pub(crate) followed: Vec<Followed>,
 }
 
 impl Preprocessed {

@@ -9,11 +9,11 @@ use crate::source::{FileId, SourceMap, Span};
 
 /// An `#include` that was carried out.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Followed {
+pub(crate) struct Followed {
     /// The directive, from `#` to its last token.
-    pub(super) directive: Span,
+    pub(crate) directive: Span,
     /// What stands in its place; nothing the second time, after `#pragma once`.
-    pub(super) text: Option<FileId>,
+    pub(crate) text: Option<FileId>,
 }
 
 /// The program whose main file is `main` with included files in the places of the `#include`s that the preprocessor

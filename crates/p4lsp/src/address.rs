@@ -1,0 +1,61 @@
+//! Addresses of files, as editors write them, and their paths.
+
+use std::path::{Component, Path, PathBuf};
+
+use lsp_types::Uri;
+
+/// The path of a file's address; the address itself if it is none of a file.
+pub(crate) fn path_of(uri: &Uri) -> PathBuf {
+    let text = uri.as_str();
+    let Some(path) = text.strip_prefix("file://") else {
+        return PathBuf::from(text);
+    };
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = after.get(..2).and_then(|h| std::str::from_utf8(h).ok());
+        match hex.and_then(|h| u8::from_str_radix(h, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    normal(Path::new(&*String::from_utf8_lossy(&bytes)))
+}
+
+/// The address of a file.
+pub(crate) fn uri_of(path: &Path) -> Option<Uri> {
+    let text = path.to_str()?;
+    if !path.is_absolute() {
+        return text.parse().ok();
+    }
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~".contains(&b);
+    let mut address = "file://".to_owned();
+    for byte in text.bytes() {
+        match plain(byte) {
+            true => address.push(char::from(byte)),
+            false => address += &format!("%{byte:02X}"),
+        }
+    }
+    address.parse().ok()
+}
+
+/// A path without `.` and `..`, where names alone tell what they mean.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        let up = part == Component::ParentDir
+            && matches!(out.components().next_back(), Some(Component::Normal(_)));
+        if up {
+            out.pop();
+        } else if part != Component::CurDir {
+            out.push(part);
+        }
+    }
+    out
+}
