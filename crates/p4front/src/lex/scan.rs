@@ -20,6 +20,8 @@ pub struct Scanner {
     pos: usize,
     /// No token has been seen on this line yet.
     bol: bool,
+    /// The comments passed since they were last taken, if anybody wants them.
+    comments: Option<Vec<Span>>,
     /// Which words behind a `#` make a line inside a string a directive; none does without it.
     directives: Option<fn(&str) -> bool>,
 }
@@ -72,7 +74,10 @@ struct Join {
 /// Length of what joins two lines (`\`, optional blanks, line end), if `text` begins with it.
 fn splice(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"\\")?;
-    let blanks = rest.iter().take_while(|b| b" \t\r".contains(b)).count();
+    let blanks = rest
+        .iter()
+        .take_while(|b| b" \t\r\x0b\x0c".contains(b))
+        .count();
     (rest.get(blanks) == Some(&b'\n')).then_some(blanks + 2)
 }
 
@@ -111,6 +116,7 @@ impl Scanner {
             pos: 0,
             bol: true,
             directives: None,
+            comments: None,
         }
     }
 
@@ -120,6 +126,23 @@ impl Scanner {
     pub fn with_directives_in_strings(mut self, known: fn(&str) -> bool) -> Self {
         self.directives = Some(known);
         self
+    }
+
+    /// Starts at the beginning of `text`, and keeps the places of comments for
+    /// [`Scanner::take_comments`].
+    pub fn keeping_comments(file: FileId, text: Arc<str>) -> Self {
+        let mut scanner = Self::new(file, text);
+        scanner.comments = Some(Vec::new());
+        scanner
+    }
+
+    /// The places of the comments passed since the last call, in order; a line comment ends before
+    /// the end of its line.
+    pub fn take_comments(&mut self) -> Vec<Span> {
+        self.comments
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// The file being scanned.
@@ -168,8 +191,18 @@ impl Scanner {
     }
 
     fn skip_line_comment(&mut self) {
+        let start = self.pos;
         while self.byte(0).is_some_and(|b| b != b'\n') {
             self.pos += 1;
+        }
+        self.keep_comment(start);
+    }
+
+    /// Records the comment from `start` to the current position.
+    fn keep_comment(&mut self, start: usize) {
+        let span = self.span_from(start);
+        if let Some(comments) = &mut self.comments {
+            comments.push(span);
         }
     }
 
@@ -179,7 +212,7 @@ impl Scanner {
         let rest = self.text.get(self.pos..).unwrap_or("");
         if let Some(n) = rest.find("*/") {
             self.pos += n + 2;
-            return;
+            return self.keep_comment(start);
         }
         let opening = self.span_from(start);
         diags.push(
