@@ -20,6 +20,25 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.' | '[' | ']' | '*')
 }
 
+/// The length of the word that a text begins with. A colon inside brackets is a part of it, as in
+/// the name of the key `hdr.a.v[3:0]`.
+fn word_end(text: &str) -> usize {
+    let mut depth = 0usize;
+    for (i, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            ':' if depth > 0 && text[i..].contains(']') => continue,
+            _ => {}
+        }
+        // Two dots end a word: they are the sign of a range.
+        if !is_word(c) || text[i..].starts_with("..") {
+            return i;
+        }
+    }
+    text.len()
+}
+
 /// The pieces of a line without its comment.
 pub(super) fn lex(line: &str, number: usize) -> Result<Vec<Token>, ParseError> {
     let mut tokens = Vec::new();
@@ -38,11 +57,7 @@ pub(super) fn lex(line: &str, number: usize) -> Result<Vec<Token>, ParseError> {
             tokens.push(Token::Sign(sign));
             rest = &rest[sign.len()..];
         } else if is_word(first) {
-            // Two dots end a word: they are the sign of a range.
-            let end = rest
-                .char_indices()
-                .find(|(i, c)| !is_word(*c) || rest[*i..].starts_with(".."))
-                .map_or(rest.len(), |(i, _)| i);
+            let end = word_end(rest);
             tokens.push(Token::Word(rest[..end].to_owned()));
             rest = &rest[end..];
         } else {

@@ -506,6 +506,34 @@ mod tests {
     }
 
     #[test]
+    fn a_key_may_be_named_by_a_slice() {
+        let keys = |text: &str| match one(text) {
+            Statement::Add { key, priority, .. } => (
+                priority,
+                key.into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            ),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            keys("add t hdr.a.v[3:0]:0x5 a[1:2].x[7:4]:1..2 s[1].f:3 a()"),
+            (
+                None,
+                vec![
+                    "hdr.a.v[3:0]".into(),
+                    "a[1:2].x[7:4]".into(),
+                    "s[1].f".into()
+                ]
+            )
+        );
+        assert_eq!(
+            keys("add t 7 v[3:0]:0x5 a()"),
+            (Some(7), vec!["v[3:0]".into()])
+        );
+        // A bracket that is not closed takes no colon.
+        assert_eq!(keys("add t a[1:5 b()"), (None, vec!["a[1".into()]));
+    }
+
+    #[test]
     fn entries_in_all_forms() {
         let action = |name: &str, args: &[(&str, &str)]| ActionText {
             name: name.into(),
