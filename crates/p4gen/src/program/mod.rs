@@ -49,7 +49,7 @@ impl Program {
 /// The program with these features for a target, with tables of the size that every program has.
 ///
 /// # Errors
-/// [`ProgramError`] if a template cannot be rendered (our bug).
+/// [`ProgramError`] if a template cannot be rendered or formatted (our bug).
 pub fn generate(
     features: impl Into<ProgramFeatures>,
     target: &Capabilities,
@@ -61,32 +61,48 @@ pub fn generate(
 /// The program with these features for a target, with tables as large as this layout says.
 ///
 /// # Errors
-/// [`ProgramError`] if a template cannot be rendered (our bug).
+/// [`ProgramError`] if a template cannot be rendered or formatted (our bug).
 pub fn generate_with(
     features: ProgramFeatures,
     target: &Capabilities,
     layout: Layout,
 ) -> Result<Program, ProgramError> {
-    let text = features.render(target, &layout)?;
-    let includes = includes::all()?;
+    let name = format!("{}.p4", features.name());
+    let text = formatted(&name, &features.render(target, &layout)?)?;
+    let mut includes = includes::all()?;
+    for file in &mut includes {
+        file.text = formatted(&file.name, &file.text)?;
+    }
     Ok(Program {
         features,
         layout,
         main: SourceFile {
-            name: format!("{}.p4", features.name()),
+            name,
             text: stamped(&text, &includes),
         },
         includes,
     })
 }
 
+/// A text as `p4 fmt` writes it: templates need not know where their parts are put.
+fn formatted(name: &str, text: &str) -> Result<String, ProgramError> {
+    p4front::format::format(name, text).map_err(|e| ProgramError::Format(Box::new(e)))
+}
+
 /// Why there is no program text. Features come from a checked plan, so this is never the user's fault.
 #[derive(Debug, thiserror::Error)]
-#[error("rendering the P4 program failed: {0}; this is a bug of Switchwright")]
-pub struct ProgramError(#[from] askama::Error);
+pub enum ProgramError {
+    /// A template could not be rendered.
+    #[error("rendering the P4 program failed: {0}; this is a bug of Switchwright")]
+    Render(#[from] askama::Error),
+    /// What was rendered could not be formatted.
+    #[error("formatting the P4 program failed: {0}; this is a bug of Switchwright")]
+    Format(#[source] Box<p4front::format::FormatError>),
+}
 
-/// A text with its stamp, where it has a place for one: a digest of the text without it and of what it includes. Programs
-/// for Tofino carry it in an annotation, for a device tells annotations with its tables, and nothing else of a program's text.
+/// A text with its stamp, where it has a place for one: a digest of the text without it and of what
+/// it includes. Programs for Tofino carry it in an annotation, for a device tells annotations with
+/// its tables, and nothing else of a program's text.
 fn stamped(text: &str, includes: &[SourceFile]) -> String {
     let mut digest = Sha256::new();
     digest.update(text);

@@ -256,6 +256,31 @@ fn text_has_no_blank_line_runs_no_trailing_space_and_short_lines() {
     }
 }
 
+/// What `p4 fmt --check` says of every file that is shipped: of programs of all families and
+/// targets, and of what they include.
+#[test]
+fn programs_are_written_as_the_formatter_writes() {
+    for (name, program) in goldens().into_iter().chain(tofino_goldens()) {
+        for file in program.files() {
+            let formatted = p4front::format::format(&file.name, &file.text).expect("it is P4");
+            assert_eq!(formatted, file.text, "{name}: {}", file.name);
+        }
+    }
+    let mut kept = 0;
+    for folder in ["", "tna"] {
+        for entry in std::fs::read_dir(generated().join(folder)).expect("the folder exists") {
+            let path = entry.expect("a readable directory").path();
+            if path.extension().is_some_and(|e| e == "p4") {
+                let text = std::fs::read_to_string(&path).expect("it is readable");
+                let formatted = p4front::format::format("golden", &text).expect("it is P4");
+                assert_eq!(formatted, text, "{}", path.display());
+                kept += 1;
+            }
+        }
+    }
+    assert!(kept > 40, "{kept} goldens");
+}
+
 /// Writes a program into a directory of its own and compiles it; panics with the compiler's words.
 fn compile(compiler: &str, extra: &[&str], name: &str, program: &Program) {
     let dir = tempfile::tempdir().expect("a temporary directory");
