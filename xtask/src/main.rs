@@ -12,6 +12,8 @@
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those on record in `benches/counts.json`;
 //!   with `--bless` they are put on record.
+//! - `cargo xtask corpus DIR... [--only NAME] [--json]` — every command held against every other on programs of public repositories, whose
+//!   checkouts lie in the folders; `xtask/corpus.json` lists them and what is known of them.
 //! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what `switchwright reproduce --out FOLDER` has made.
 //!   `figures --check FOLDER` holds such a folder against what is on record.
 //! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
@@ -21,6 +23,7 @@
 
 mod aside;
 mod circles;
+mod corpus;
 mod counts;
 mod crates;
 mod figures;
@@ -59,13 +62,14 @@ fn main() -> ExitCode {
             )
         }),
         "counts" => counts::run(&root, std::env::args().any(|a| a == "--bless")),
+        "corpus" => corpus::run(&root, &std::env::args().skip(2).collect::<Vec<_>>()),
         "figures" => match std::env::args().nth(2).as_deref() {
             Some("--check") => figures::compare(&root, std::env::args().nth(3).as_deref()),
             folder => figures::write(&root, folder),
         },
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, page-and-wheel, bless, counts, figures, fuzz, differ"
+            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, page-and-wheel, bless, counts, corpus, figures, fuzz, differ"
         )),
     };
     match done {
