@@ -167,7 +167,7 @@ impl Beside {
                 // The format has no place for `@match`.
                 let fields = &self.program.value_sets[*set].fields;
                 let fits = |(given, field): (&FieldMatch, &ValueSetField)| {
-                    given.kind().name() == field.kind.name()
+                    given.kind().to_string() == field.kind.name()
                 };
                 let mut all = members.iter().flat_map(|member| member.iter().zip(fields));
                 all.all(fits).then_some(())?;

@@ -165,11 +165,9 @@ impl BuildError {
                 let id = program.extern_by_name(name)?;
                 Some(program.externs[id].span)
             }
-            Self::UnsupportedExtern(name) => {
-                let mut objects = program.externs.values();
-                Some(objects.find(|object| object.ty.name() == name)?.span)
-            }
-            Self::Architecture(_)
+            // The text of this one names its place.
+            Self::UnsupportedExtern { .. }
+            | Self::Architecture(_)
             | Self::NoMain
             | Self::Pipes(_)
             | Self::CodeSize { .. }
@@ -416,8 +414,8 @@ fn build_extern(
 ) -> Result<(ExternConfig, ExternState), BuildError> {
     let name = instance.name.clone();
     let cells = |program, instance| {
-        let size = cells(program, instance)?;
-        Ok(if with_arrays { size } else { 0 })
+        let size = cells(program, instance);
+        size.map(|size| if with_arrays { size } else { 0 })
     };
     let kind = |index| member(program, instance, index);
     let array = |size| ExternConfig::Array { size };

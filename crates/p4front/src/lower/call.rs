@@ -844,16 +844,23 @@ impl<'a> Lowerer<'a> {
     }
 }
 
-/// Extern objects among the arguments of a function, and the others.
-fn objects_apart<'a>(values: Vec<ArgVal<'a>>) -> (Vec<Elab<'a>>, Vec<ArgVal<'a>>) {
-    let (mut objects, mut others) = (Vec::new(), Vec::new());
-    for value in values {
+/// Extern objects among the arguments of a function, and the others in the order in which they are written.
+fn objects_apart<'a>(args: Args<'a>) -> (Vec<Elab<'a>>, Args<'a>) {
+    let (mut objects, mut values) = (Vec::new(), Vec::new());
+    let mut places = vec![None; args.values.len()];
+    for (slot, value) in args.values.into_iter().enumerate() {
         match value {
             ArgVal::Value(v) if matches!(v.ty, Ty::Extern(..)) => objects.push(v),
-            other => others.push(other),
+            other => {
+                places[slot] = Some(values.len());
+                values.push(other);
+            }
         }
     }
-    (objects, others)
+    let order = args.order.iter();
+    let order = order.filter_map(|slot| places.get(*slot).copied().flatten());
+    let order = order.collect();
+    (objects, Args { values, order })
 }
 
 /// Whether every path through a block ends in `return` or `exit`.
