@@ -17,7 +17,7 @@ mod workload;
 pub(super) use self::subject::of_build;
 
 use clap::{Args, Subcommand, ValueEnum};
-use p4front::diag::{Diagnostic, Severity};
+use p4front::diag::Severity;
 use p4front::source::SourceMap;
 use serde::Serialize;
 

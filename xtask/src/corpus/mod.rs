@@ -146,7 +146,8 @@ fn programs(folder: &Path, repository: &Repository) -> Vec<String> {
 
 /// Whether a text makes an object named `main`, as a program does and an included file does not.
 fn has_main(text: &str) -> bool {
-    let plain = format::parts(text).plain();
+    let parts = format::parts(text);
+    let plain = parts.plain();
     plain
         .windows(3)
         .any(|w| w[0] == ")" && w[1] == "main" && w[2] == ";")
