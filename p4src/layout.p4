@@ -11,22 +11,22 @@
 // Widths
 // ---------------------------------------------------------------------------------------------
 
-typedef bit<48>  mac_addr_t;
-typedef bit<32>  ipv4_addr_t;
+typedef bit<48> mac_addr_t;
+typedef bit<32> ipv4_addr_t;
 typedef bit<128> ipv6_addr_t;
-typedef bit<16>  ether_type_t;
-typedef bit<8>   ip_protocol_t;
-typedef bit<16>  l4_port_t;
-typedef bit<6>   dscp_t;
-typedef bit<12>  vlan_id_t;
+typedef bit<16> ether_type_t;
+typedef bit<8> ip_protocol_t;
+typedef bit<16> l4_port_t;
+typedef bit<6> dscp_t;
+typedef bit<12> vlan_id_t;
 
 @noWarn("unused")
-typedef bit<9>   port_id_t;      // as v1model numbers ports, and Tofino 1 and 2 their device ports
-typedef bit<3>   priority_t;     // IEEE 802.1Qbb: eight classes
+typedef bit<9> port_id_t; // as v1model numbers ports, and Tofino 1 and 2 their device ports
+typedef bit<3> priority_t; // IEEE 802.1Qbb: eight classes
 @noWarn("unused")
-typedef bit<16>  ecmp_group_t;   // 0: no group
+typedef bit<16> ecmp_group_t; // 0: no group
 @noWarn("unused")
-typedef bit<16>  flow_hash_t;
+typedef bit<16> flow_hash_t;
 
 // ---------------------------------------------------------------------------------------------
 // Protocol numbers (`@noWarn("unused")` marks what only some programs use)
@@ -34,75 +34,75 @@ typedef bit<16>  flow_hash_t;
 
 @noWarn("unused")
 const ether_type_t ETHERTYPE_IPV4 = 0x0800;
-const ether_type_t ETHERTYPE_ARP  = 0x0806;
+const ether_type_t ETHERTYPE_ARP = 0x0806;
 @noWarn("unused")
 const ether_type_t ETHERTYPE_VLAN = 0x8100;
 @noWarn("unused")
 const ether_type_t ETHERTYPE_IPV6 = 0x86DD;
-const ether_type_t ETHERTYPE_MAC_CONTROL = 0x8808;   // PAUSE and PFC
+const ether_type_t ETHERTYPE_MAC_CONTROL = 0x8808; // PAUSE and PFC
 @noWarn("unused")
-const ether_type_t ETHERTYPE_SHIM = 0x88B5;          // IEEE 802: local experimental 1
+const ether_type_t ETHERTYPE_SHIM = 0x88B5; // IEEE 802: local experimental 1
 
 @noWarn("unused")
-const ip_protocol_t PROTOCOL_TCP  = 6;
+const ip_protocol_t PROTOCOL_TCP = 6;
 @noWarn("unused")
-const ip_protocol_t PROTOCOL_UDP  = 17;
+const ip_protocol_t PROTOCOL_UDP = 17;
 @noWarn("unused")
 const ip_protocol_t PROTOCOL_SCTP = 132;
 
 const bit<16> ARP_HARDWARE_ETHERNET = 1;
 const bit<16> ARP_REQUEST = 1;
-const bit<16> ARP_REPLY   = 2;
+const bit<16> ARP_REPLY = 2;
 
 // ---------------------------------------------------------------------------------------------
 // Conventions
 // ---------------------------------------------------------------------------------------------
 
 @noWarn("unused")
-const priority_t LOSSY_PRIORITY = 0;     // never paused, may drop; 1 to 7 are lossless
+const priority_t LOSSY_PRIORITY = 0; // never paused, may drop; 1 to 7 are lossless
 @noWarn("unused")
-const vlan_id_t  FABRIC_VLAN    = 1;     // VLAN of frames that hosts sent untagged (carrier vlan-pcp)
+const vlan_id_t FABRIC_VLAN = 1; // VLAN of frames that hosts sent untagged (carrier vlan-pcp)
 
 @noWarn("unused")
-const port_id_t  NO_PORT        = 511;   // where a failover program says "came from a host"
+const port_id_t NO_PORT = 511; // where a failover program says "came from a host"
 @noWarn("unused")
-const bit<8>     MOST_SWITCHES  = 255;   // hop limit with which a packet enters a failover fabric
+const bit<8> MOST_SWITCHES = 255; // hop limit with which a packet enters a failover fabric
 
 // Why a packet was dropped: index into ingress.dropped.
 @noWarn("unused")
 typedef bit<4> drop_index_t;
 @noWarn("unused")
-const bit<32> DROP_MALFORMED    = 0;     // the parser met a header that is too short or unusable
+const bit<32> DROP_MALFORMED = 0; // the parser met a header that is too short or unusable
 @noWarn("unused")
-const bit<32> DROP_CHECKSUM     = 1;     // IPv4 header checksum
+const bit<32> DROP_CHECKSUM = 1; // IPv4 header checksum
 @noWarn("unused")
-const bit<32> DROP_MAC_CONTROL  = 2;     // PAUSE and PFC end at the port that receives them
+const bit<32> DROP_MAC_CONTROL = 2; // PAUSE and PFC end at the port that receives them
 @noWarn("unused")
-const bit<32> DROP_GROUP        = 3;     // broadcast or multicast, except an ARP request of a host
+const bit<32> DROP_GROUP = 3; // broadcast or multicast, except an ARP request of a host
 @noWarn("unused")
-const bit<32> DROP_NOT_ROUTABLE = 4;     // neither IPv4 nor IPv6
+const bit<32> DROP_NOT_ROUTABLE = 4; // neither IPv4 nor IPv6
 @noWarn("unused")
-const bit<32> DROP_TTL          = 5;     // TTL or hop limit used up
+const bit<32> DROP_TTL = 5; // TTL or hop limit used up
 @noWarn("unused")
-const bit<32> DROP_NO_ROUTE     = 6;     // no route, or an ECMP group without members
+const bit<32> DROP_NO_ROUTE = 6; // no route, or an ECMP group without members
 @noWarn("unused")
-const bit<32> DROP_BY_ROUTE     = 7;     // a route that says discard
+const bit<32> DROP_BY_ROUTE = 7; // a route that says discard
 @noWarn("unused")
-const bit<32> DROP_FOREIGN_SHIM = 8;     // a host sent the fabric's own header
+const bit<32> DROP_FOREIGN_SHIM = 8; // a host sent the fabric's own header
 @noWarn("unused")
-const bit<32> DROP_NO_SHIM      = 9;     // a switch sent a packet without it
+const bit<32> DROP_NO_SHIM = 9; // a switch sent a packet without it
 @noWarn("unused")
-const bit<32> DROP_UNKNOWN_PORT = 10;    // came in by a port that the plan does not know
+const bit<32> DROP_UNKNOWN_PORT = 10; // came in by a port that the plan does not know
 @noWarn("unused")
-const bit<32> DROP_DENIED       = 11;    // the security table says so
+const bit<32> DROP_DENIED = 11; // the security table says so
 @noWarn("unused")
-const bit<32> DROP_NO_HOST      = 12;    // arrived, but the host is not here or its port is down
+const bit<32> DROP_NO_HOST = 12; // arrived, but the host is not here or its port is down
 @noWarn("unused")
-const bit<32> DROP_NO_SUCH_PORT = 13;    // a source route names a port that leads to no switch
+const bit<32> DROP_NO_SUCH_PORT = 13; // a source route names a port that leads to no switch
 @noWarn("unused")
-const bit<32> DROP_DEAD_PORT    = 14;    // a rule sends it out of a port that is down
+const bit<32> DROP_DEAD_PORT = 14; // a rule sends it out of a port that is down
 @noWarn("unused")
-const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the header
+const bit<32> DROP_TOO_LONG = 15; // its reverse route no longer fits the header
 
 // ---------------------------------------------------------------------------------------------
 // Sizes
@@ -112,6 +112,7 @@ const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the
 #define EDGE_CLASS_SIZE       64
 #define ROUTE_SIZE            65536
 #define ECMP_GROUP_SIZE       4096
+#define ECMP_RETURN_SIZE      65536
 #define ECMP_SELECTOR_SIZE    32768      // members over all groups
 #define ECMP_GROUP_MEMBERS    512        // members of one group
 #define TAG_RULE_SIZE         65536
@@ -157,6 +158,7 @@ const bit<32> DROP_TOO_LONG     = 15;    // its reverse route no longer fits the
 #define ID_TABLE_TC_TO_PG             0x0200001A
 #define ID_TABLE_TC_TO_QUEUE          0x0200001B
 #define ID_TABLE_TC_TO_DSCP           0x0200001C
+#define ID_TABLE_ECMP_RETURN          0x0200001D
 
 #define ID_ACTION_FACE_HOST           0x01000001
 #define ID_ACTION_SET_INITIAL_CODE    0x01000002

@@ -44,41 +44,41 @@
 #include <v1model.p4>
 #include "headers.p4"
 
-typedef bit<5> port_set_t;       // bit p stands for port p
+typedef bit<5> port_set_t; // bit p stands for port p
 
 // The number of hops of a packet that keeps no reverse route.
 const bit<8> NO_REVERSE = 255;
 
 struct headers_t {
-    ethernet_t   ethernet;
-    shim_t       shim;
-    hop_t[4]     reverse;
-    arp_ipv4_t   arp;
+    ethernet_t ethernet;
+    shim_t shim;
+    hop_t[4] reverse;
+    arp_ipv4_t arp;
 }
 
 struct metadata_t {
     // Ports that are up: as the switch fills it, and as tables match it.
     @switchwright("port_status")
-    port_set_t   link_status;
-    port_set_t   port_status;
+    port_set_t link_status;
+    port_set_t port_status;
 
     // Where the packet comes from.
-    bool         from_host;
-    bit<8>       version;          // that its tables belong to
-    port_id_t    came_from;        // the port towards the last switch, NO_PORT from a host
+    bool from_host;
+    bit<8> version; // that its tables belong to
+    port_id_t came_from; // the port towards the last switch, NO_PORT from a host
 
     // The reverse route, this switch's port first; places beyond its end are zero.
-    bit<8>       reverse_hops;
-    bit<1>       keeps_way;        // it comes from a switch, and its reverse route grows
-    bit<8>       rev_0;
-    bit<8>       rev_1;
-    bit<8>       rev_2;
-    bit<8>       rev_3;
+    bit<8> reverse_hops;
+    bit<1> keeps_way; // it comes from a switch, and its reverse route grows
+    bit<8> rev_0;
+    bit<8> rev_1;
+    bit<8> rev_2;
+    bit<8> rev_3;
 
     // What is decided.
-    bool         decided;
-    bit<1>       by_route;         // it follows its forward route
-    bit<1>       in_fabric;        // it comes from a switch
+    bool decided;
+    bit<1> by_route; // it follows its forward route
+    bit<1> in_fabric; // it comes from a switch
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -89,14 +89,14 @@ struct metadata_t {
 error { RouteCount }
 
 parser packet_parser(packet_in packet,
-                     out headers_t headers,
-                     inout metadata_t meta,
-                     inout standard_metadata_t standard_metadata) {
+    out headers_t headers,
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
     state start {
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             default: accept;
         }
     }
@@ -104,8 +104,8 @@ parser packet_parser(packet_in packet,
     state parse_shim {
         packet.extract(headers.shim);
         verify(headers.shim.forward_hops == 0
-               && (headers.shim.reverse_hops <= 4
-                   || headers.shim.reverse_hops == NO_REVERSE), error.RouteCount);
+            && (headers.shim.reverse_hops <= 4
+                || headers.shim.reverse_hops == NO_REVERSE), error.RouteCount);
         transition parse_reverse;
     }
 
@@ -162,7 +162,7 @@ control verify_checksums(inout headers_t headers, inout metadata_t meta) {
 }
 
 control update_checksums(inout headers_t headers, inout metadata_t meta) {
-    apply { }                      // nothing that hosts sent is changed
+    apply { } // nothing that hosts sent is changed
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ control update_checksums(inout headers_t headers, inout metadata_t meta) {
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout metadata_t meta,
-                inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     @id(ID_COUNTER_DROPPED)
@@ -249,9 +249,9 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             standard_metadata.ingress_port : ternary @id(1) @name("port");
-            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
-            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            headers.ethernet.ether_type    : ternary @id(4) @name("ether_type");
+            headers.ethernet.src_addr : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
+            headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
             deny;
@@ -321,7 +321,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ENCAP)
     table encap {
         key = {
-            meta.version              : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
@@ -352,10 +352,10 @@ control ingress(inout headers_t headers,
     ")
     table local_host {
         key = {
-            meta.version              : exact @id(1) @name("version");
-            headers.shim.destination  : exact @id(2) @name("destination");
+            meta.version : exact @id(1) @name("version");
+            headers.shim.destination : exact @id(2) @name("destination");
             headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            meta.port_status          : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             deliver;
@@ -372,8 +372,8 @@ control ingress(inout headers_t headers,
     // of `set`; a reverse route, if the packet keeps one, grows by itself.
     @id(ID_ACTION_SEND)
     action send(@id(1) @refers_to(island_in, port) port_id_t port,
-                @id(2) bit<24> keep, @id(3) bit<24> set,
-                @id(4) bit<8> keep_tree, @id(5) bit<8> set_tree) {
+        @id(2) bit<24> keep, @id(3) bit<24> set,
+        @id(4) bit<8> keep_tree, @id(5) bit<8> set_tree) {
         standard_metadata.egress_spec = port;
         headers.shim.resilience = (headers.shim.resilience & keep) | set;
         headers.shim.tree = (headers.shim.tree & keep_tree) | set_tree;
@@ -430,7 +430,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SRC_UPDATE)
     table src_update {
         key = {
-            meta.by_route  : exact @id(1) @name("by_route");
+            meta.by_route : exact @id(1) @name("by_route");
             meta.keeps_way : exact @id(2) @name("keeps_way");
         }
         actions = {
@@ -463,10 +463,10 @@ control ingress(inout headers_t headers,
             security.apply();
             if (headers.arp.isValid()
                 && headers.arp.hardware_type == ARP_HARDWARE_ETHERNET
-                && headers.arp.protocol_type == ETHERTYPE_IPV4
-                && headers.arp.operation == ARP_REQUEST
-                && headers.arp.sender_ip != 0                        // not an address probe,
-                && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
+                    && headers.arp.protocol_type == ETHERTYPE_IPV4
+                    && headers.arp.operation == ARP_REQUEST
+                    && headers.arp.sender_ip != 0 // not an address probe,
+                    && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
                 neighbor.apply();
             }
             if (headers.ethernet.dst_addr[40:40] == 1) {
@@ -511,8 +511,8 @@ control ingress(inout headers_t headers,
 // -------------------------------------------------------------------------------------------------
 
 control egress(inout headers_t headers,
-               inout metadata_t meta,
-               inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // --- IslandOut: hosts never see the header -----------------------------------------------------
 
@@ -549,9 +549,9 @@ control egress(inout headers_t headers,
 
 control packet_deparser(packet_out packet, in headers_t headers) {
     apply {
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
 V1Switch(packet_parser(), verify_checksums(), ingress(), egress(), update_checksums(),
-         packet_deparser()) main;
+    packet_deparser()) main;

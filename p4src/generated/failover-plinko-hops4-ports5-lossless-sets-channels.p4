@@ -61,54 +61,54 @@ const code_t LOSSY_CODE = 0;
 // A port as `classify` and `rewrite` match it: bit p stands for port p.
 typedef bit<5> port_key_t;
 
-typedef bit<5> port_set_t;       // bit p stands for port p
+typedef bit<5> port_set_t; // bit p stands for port p
 
 struct headers_t {
-    ethernet_t   ethernet;
-    shim_t       shim;
-    hop_t[4]     reverse;
-    arp_ipv4_t   arp;
-    ipv4_t       ipv4;             // of hosts' packets, for the class
-    ipv6_t       ipv6;
+    ethernet_t ethernet;
+    shim_t shim;
+    hop_t[4] reverse;
+    arp_ipv4_t arp;
+    ipv4_t ipv4; // of hosts' packets, for the class
+    ipv6_t ipv6;
 }
 
 struct metadata_t {
     // Ports that are up: as the switch fills it, and as tables match it.
     @switchwright("port_status")
-    port_set_t   link_status;
-    port_set_t   port_status;
+    port_set_t link_status;
+    port_set_t port_status;
 
     // Where the packet comes from.
-    bool         from_host;
-    bit<8>       version;          // that its tables belong to
-    port_id_t    came_from;        // the port towards the last switch, NO_PORT from a host
+    bool from_host;
+    bit<8> version; // that its tables belong to
+    port_id_t came_from; // the port towards the last switch, NO_PORT from a host
 
     // The reverse route, this switch's port first; places beyond its end are zero.
-    bit<8>       reverse_hops;
-    bit<8>       rev_0;
-    bit<8>       rev_1;
-    bit<8>       rev_2;
-    bit<8>       rev_3;
+    bit<8> reverse_hops;
+    bit<8> rev_0;
+    bit<8> rev_1;
+    bit<8> rev_2;
+    bit<8> rev_3;
 
     // The lossless tag: as it arrived until `rewrite`, as it leaves afterwards.
-    code_t       code;
-    dscp_t       dscp;             // of what a host sends: its class
-    code_t       channel;          // the tag that it was just given, zero if none
+    code_t code;
+    dscp_t dscp; // of what a host sends: its class
+    code_t channel; // the tag that it was just given, zero if none
 
     // What the queues act on. Zero, as v1model starts all metadata, is lossy.
     @switchwright("ing_prio")
-    priority_t   ing_prio;
+    priority_t ing_prio;
     @switchwright("eg_prio")
-    priority_t   eg_prio;
+    priority_t eg_prio;
 
     // The ports as `classify` and `rewrite` match them.
-    port_key_t   in_port;
-    port_key_t   out_port;
+    port_key_t in_port;
+    port_key_t out_port;
 
     // What is decided.
-    bool         decided;
-    bit<1>       by_route;         // it follows its forward route
-    bit<1>       in_fabric;        // it comes from a switch
+    bool decided;
+    bit<1> by_route; // it follows its forward route
+    bit<1> in_fabric; // it comes from a switch
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -119,14 +119,14 @@ struct metadata_t {
 error { RouteCount }
 
 parser packet_parser(packet_in packet,
-                     out headers_t headers,
-                     inout metadata_t meta,
-                     inout standard_metadata_t standard_metadata) {
+    out headers_t headers,
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
     state start {
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -136,7 +136,7 @@ parser packet_parser(packet_in packet,
     state parse_shim {
         packet.extract(headers.shim);
         verify(headers.shim.forward_hops == 0
-               && headers.shim.reverse_hops <= 4, error.RouteCount);
+            && headers.shim.reverse_hops <= 4, error.RouteCount);
         transition parse_reverse;
     }
 
@@ -204,7 +204,7 @@ control verify_checksums(inout headers_t headers, inout metadata_t meta) {
 }
 
 control update_checksums(inout headers_t headers, inout metadata_t meta) {
-    apply { }                      // nothing that hosts sent is changed
+    apply { } // nothing that hosts sent is changed
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -212,8 +212,8 @@ control update_checksums(inout headers_t headers, inout metadata_t meta) {
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout metadata_t meta,
-                inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     @id(ID_COUNTER_DROPPED)
@@ -291,9 +291,9 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             standard_metadata.ingress_port : ternary @id(1) @name("port");
-            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
-            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            headers.ethernet.ether_type    : ternary @id(4) @name("ether_type");
+            headers.ethernet.src_addr : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
+            headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
             deny;
@@ -363,7 +363,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ENCAP)
     table encap {
         key = {
-            meta.version              : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
@@ -394,10 +394,10 @@ control ingress(inout headers_t headers,
     ")
     table local_host {
         key = {
-            meta.version              : exact @id(1) @name("version");
-            headers.shim.destination  : exact @id(2) @name("destination");
+            meta.version : exact @id(1) @name("version");
+            headers.shim.destination : exact @id(2) @name("destination");
             headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            meta.port_status          : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             deliver;
@@ -413,7 +413,7 @@ control ingress(inout headers_t headers,
     // To the next switch. Nothing else changes: the reverse route grows by itself.
     @id(ID_ACTION_SEND)
     action send(@id(1) @refers_to(island_in, port) port_id_t port,
-                @id(2) bit<8> channel) {
+        @id(2) bit<8> channel) {
         standard_metadata.egress_spec = port;
         meta.channel = channel;
     }
@@ -466,7 +466,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SRC_UPDATE)
     table src_update {
         key = {
-            meta.by_route  : exact @id(1) @name("by_route");
+            meta.by_route : exact @id(1) @name("by_route");
             meta.in_fabric : exact @id(2) @name("in_fabric");
         }
         actions = {
@@ -529,11 +529,11 @@ control ingress(inout headers_t headers,
     ")
     table classify {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : ternary @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : ternary @id(2) @name("in_port");
             meta.out_port : ternary @id(3) @name("out_port");
-            meta.version  : exact @id(5) @name("version");
-            meta.channel  : exact @id(6) @name("channel");
+            meta.version : exact @id(5) @name("version");
+            meta.channel : exact @id(6) @name("channel");
         }
         actions = {
             set_priorities;
@@ -563,10 +563,10 @@ control ingress(inout headers_t headers,
             security.apply();
             if (headers.arp.isValid()
                 && headers.arp.hardware_type == ARP_HARDWARE_ETHERNET
-                && headers.arp.protocol_type == ETHERTYPE_IPV4
-                && headers.arp.operation == ARP_REQUEST
-                && headers.arp.sender_ip != 0                        // not an address probe,
-                && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
+                    && headers.arp.protocol_type == ETHERTYPE_IPV4
+                    && headers.arp.operation == ARP_REQUEST
+                    && headers.arp.sender_ip != 0 // not an address probe,
+                    && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
                 neighbor.apply();
             }
             if (headers.ethernet.dst_addr[40:40] == 1) {
@@ -602,7 +602,7 @@ control ingress(inout headers_t headers,
         }
 
         // Classify what leaves.
-        meta.in_port  = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
+        meta.in_port = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
         meta.out_port = (port_key_t)1 << (bit<8>)standard_metadata.egress_spec;
         classify.apply();
         standard_metadata.priority = meta.eg_prio;
@@ -616,8 +616,8 @@ control ingress(inout headers_t headers,
 // -------------------------------------------------------------------------------------------------
 
 control egress(inout headers_t headers,
-               inout metadata_t meta,
-               inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // --- Tagger: (arriving tag, in port, out port) -> new tag --------------------------------------
 
@@ -639,11 +639,11 @@ control egress(inout headers_t headers,
     ")
     table rewrite {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : ternary @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : ternary @id(2) @name("in_port");
             meta.out_port : ternary @id(3) @name("out_port");
-            meta.version  : exact @id(5) @name("version");
-            meta.channel  : exact @id(6) @name("channel");
+            meta.version : exact @id(5) @name("version");
+            meta.channel : exact @id(6) @name("channel");
         }
         actions = {
             set_tag;
@@ -690,9 +690,9 @@ control egress(inout headers_t headers,
 
 control packet_deparser(packet_out packet, in headers_t headers) {
     apply {
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
 V1Switch(packet_parser(), verify_checksums(), ingress(), egress(), update_checksums(),
-         packet_deparser()) main;
+    packet_deparser()) main;

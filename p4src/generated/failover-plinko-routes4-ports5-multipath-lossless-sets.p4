@@ -61,63 +61,63 @@ const code_t LOSSY_CODE = 0;
 // A port as `classify` and `rewrite` match it: bit p stands for port p.
 typedef bit<5> port_key_t;
 
-typedef bit<5> port_set_t;       // bit p stands for port p
+typedef bit<5> port_set_t; // bit p stands for port p
 
 struct headers_t {
-    ethernet_t   ethernet;
-    shim_t       shim;
-    hop_t[4]     forward;
-    hop_t[4]     reverse;
-    arp_ipv4_t   arp;
-    ipv4_t       ipv4;             // of hosts' packets, for the choice of a routing
-    ipv6_t       ipv6;
-    l4_ports_t   l4;
+    ethernet_t ethernet;
+    shim_t shim;
+    hop_t[4] forward;
+    hop_t[4] reverse;
+    arp_ipv4_t arp;
+    ipv4_t ipv4; // of hosts' packets, for the choice of a routing
+    ipv6_t ipv6;
+    l4_ports_t l4;
 }
 
 struct metadata_t {
     // Ports that are up: as the switch fills it, and as tables match it.
     @switchwright("port_status")
-    port_set_t   link_status;
-    port_set_t   port_status;
+    port_set_t link_status;
+    port_set_t port_status;
 
     // Where the packet comes from.
-    bool         from_host;
-    bit<8>       version;          // that its tables belong to
-    port_id_t    came_from;        // the port towards the last switch, NO_PORT from a host
-    bit<8>       unread;           // hops of the forward route that are still to be parsed
+    bool from_host;
+    bit<8> version; // that its tables belong to
+    port_id_t came_from; // the port towards the last switch, NO_PORT from a host
+    bit<8> unread; // hops of the forward route that are still to be parsed
 
     // The reverse route, this switch's port first; places beyond its end are zero.
-    bit<8>       reverse_hops;
-    bit<8>       rev_0;
-    bit<8>       rev_1;
-    bit<8>       rev_2;
-    bit<8>       rev_3;
+    bit<8> reverse_hops;
+    bit<8> rev_0;
+    bit<8> rev_1;
+    bit<8> rev_2;
+    bit<8> rev_3;
 
     // The flow, where the packet has such fields: its routing is chosen by them.
-    ipv6_addr_t   flow_src;
-    ipv6_addr_t   flow_dst;
+    ipv6_addr_t flow_src;
+    ipv6_addr_t flow_dst;
     ip_protocol_t flow_protocol;
-    l4_port_t     flow_src_port;
-    l4_port_t     flow_dst_port;
+    l4_port_t flow_src_port;
+    l4_port_t flow_dst_port;
 
     // The lossless tag: as it arrived until `rewrite`, as it leaves afterwards.
-    code_t       code;
-    dscp_t       dscp;             // of what a host sends: its class
+    code_t code;
+    dscp_t dscp; // of what a host sends: its class
 
     // What the queues act on. Zero, as v1model starts all metadata, is lossy.
     @switchwright("ing_prio")
-    priority_t   ing_prio;
+    priority_t ing_prio;
     @switchwright("eg_prio")
-    priority_t   eg_prio;
+    priority_t eg_prio;
 
     // The ports as `classify` and `rewrite` match them.
-    port_key_t   in_port;
-    port_key_t   out_port;
+    port_key_t in_port;
+    port_key_t out_port;
 
     // What is decided.
-    bool         decided;
-    bit<1>       by_route;         // it follows its forward route
-    bit<1>       in_fabric;        // it comes from a switch
+    bool decided;
+    bit<1> by_route; // it follows its forward route
+    bit<1> in_fabric; // it comes from a switch
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -128,14 +128,14 @@ struct metadata_t {
 error { RouteCount }
 
 parser packet_parser(packet_in packet,
-                     out headers_t headers,
-                     inout metadata_t meta,
-                     inout standard_metadata_t standard_metadata) {
+    out headers_t headers,
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
     state start {
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -145,7 +145,7 @@ parser packet_parser(packet_in packet,
     state parse_shim {
         packet.extract(headers.shim);
         verify(headers.shim.forward_hops <= 4
-               && headers.shim.reverse_hops <= 4, error.RouteCount);
+            && headers.shim.reverse_hops <= 4, error.RouteCount);
         meta.unread = headers.shim.forward_hops;
         transition select(headers.shim.forward_hops) {
             0: parse_reverse;
@@ -215,8 +215,8 @@ parser packet_parser(packet_in packet,
         meta.flow_dst = (ipv6_addr_t)headers.ipv4.dst_addr;
         meta.flow_protocol = headers.ipv4.protocol;
         transition select(headers.ipv4.ihl, headers.ipv4.fragment_offset, headers.ipv4.protocol) {
-            (5, 0, PROTOCOL_TCP):  parse_l4;
-            (5, 0, PROTOCOL_UDP):  parse_l4;
+            (5, 0, PROTOCOL_TCP): parse_l4;
+            (5, 0, PROTOCOL_UDP): parse_l4;
             (5, 0, PROTOCOL_SCTP): parse_l4;
             default: accept;
         }
@@ -229,8 +229,8 @@ parser packet_parser(packet_in packet,
         meta.flow_dst = headers.ipv6.dst_addr;
         meta.flow_protocol = headers.ipv6.next_header;
         transition select(headers.ipv6.next_header) {
-            PROTOCOL_TCP:  parse_l4;
-            PROTOCOL_UDP:  parse_l4;
+            PROTOCOL_TCP: parse_l4;
+            PROTOCOL_UDP: parse_l4;
             PROTOCOL_SCTP: parse_l4;
             default: accept;
         }
@@ -249,7 +249,7 @@ control verify_checksums(inout headers_t headers, inout metadata_t meta) {
 }
 
 control update_checksums(inout headers_t headers, inout metadata_t meta) {
-    apply { }                      // nothing that hosts sent is changed
+    apply { } // nothing that hosts sent is changed
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -257,8 +257,8 @@ control update_checksums(inout headers_t headers, inout metadata_t meta) {
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout metadata_t meta,
-                inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     @id(ID_COUNTER_DROPPED)
@@ -336,9 +336,9 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             standard_metadata.ingress_port : ternary @id(1) @name("port");
-            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
-            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            headers.ethernet.ether_type    : ternary @id(4) @name("ether_type");
+            headers.ethernet.src_addr : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
+            headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
             deny;
@@ -405,8 +405,8 @@ control ingress(inout headers_t headers,
     action encapsulate_flow(@id(1) bit<16> destination, @id(2) bit<16> ways) {
         bit<16> path;
         hash(path, HashAlgorithm.crc32, 16w0,
-             { headers.ethernet.src_addr, headers.ethernet.dst_addr, meta.flow_src, meta.flow_dst,
-               meta.flow_protocol, meta.flow_src_port, meta.flow_dst_port }, ways);
+            { headers.ethernet.src_addr, headers.ethernet.dst_addr, meta.flow_src, meta.flow_dst,
+                meta.flow_protocol, meta.flow_src_port, meta.flow_dst_port }, ways);
         push_shim(destination + path, (bit<8>)path);
     }
 
@@ -418,7 +418,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ENCAP)
     table encap {
         key = {
-            meta.version              : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
@@ -458,9 +458,9 @@ control ingress(inout headers_t headers,
     ")
     table src_forward {
         key = {
-            meta.version            : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.forward[0].port : exact @id(2) @name("next_hop");
-            meta.port_status        : ternary @id(3) @name("port_status");
+            meta.port_status : ternary @id(3) @name("port_status");
         }
         actions = {
             follow;
@@ -491,10 +491,10 @@ control ingress(inout headers_t headers,
     ")
     table local_host {
         key = {
-            meta.version              : exact @id(1) @name("version");
-            headers.shim.destination  : exact @id(2) @name("destination");
+            meta.version : exact @id(1) @name("version");
+            headers.shim.destination : exact @id(2) @name("destination");
             headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            meta.port_status          : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             deliver;
@@ -515,7 +515,7 @@ control ingress(inout headers_t headers,
 
     @id(0x01000041)
     action send_1(@id(1) @refers_to(island_in, port) port_id_t port,
-                  @id(2) bit<8> hop_1) {
+        @id(2) bit<8> hop_1) {
         standard_metadata.egress_spec = port;
         headers.shim.forward_hops = 1;
         headers.forward[0].setValid();
@@ -524,7 +524,7 @@ control ingress(inout headers_t headers,
 
     @id(0x01000042)
     action send_2(@id(1) @refers_to(island_in, port) port_id_t port,
-                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2) {
+        @id(2) bit<8> hop_1, @id(3) bit<8> hop_2) {
         standard_metadata.egress_spec = port;
         headers.shim.forward_hops = 2;
         headers.forward[0].setValid();
@@ -535,8 +535,8 @@ control ingress(inout headers_t headers,
 
     @id(0x01000043)
     action send_3(@id(1) @refers_to(island_in, port) port_id_t port,
-                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
-                  @id(4) bit<8> hop_3) {
+        @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
+        @id(4) bit<8> hop_3) {
         standard_metadata.egress_spec = port;
         headers.shim.forward_hops = 3;
         headers.forward[0].setValid();
@@ -549,8 +549,8 @@ control ingress(inout headers_t headers,
 
     @id(0x01000044)
     action send_4(@id(1) @refers_to(island_in, port) port_id_t port,
-                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
-                  @id(4) bit<8> hop_3, @id(5) bit<8> hop_4) {
+        @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
+        @id(4) bit<8> hop_3, @id(5) bit<8> hop_4) {
         standard_metadata.egress_spec = port;
         headers.shim.forward_hops = 4;
         headers.forward[0].setValid();
@@ -631,7 +631,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SRC_UPDATE)
     table src_update {
         key = {
-            meta.by_route  : exact @id(1) @name("by_route");
+            meta.by_route : exact @id(1) @name("by_route");
             meta.in_fabric : exact @id(2) @name("in_fabric");
         }
         actions = {
@@ -698,10 +698,10 @@ control ingress(inout headers_t headers,
     ")
     table classify {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : ternary @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : ternary @id(2) @name("in_port");
             meta.out_port : ternary @id(3) @name("out_port");
-            meta.version  : exact @id(5) @name("version");
+            meta.version : exact @id(5) @name("version");
         }
         actions = {
             set_priorities;
@@ -731,10 +731,10 @@ control ingress(inout headers_t headers,
             security.apply();
             if (headers.arp.isValid()
                 && headers.arp.hardware_type == ARP_HARDWARE_ETHERNET
-                && headers.arp.protocol_type == ETHERTYPE_IPV4
-                && headers.arp.operation == ARP_REQUEST
-                && headers.arp.sender_ip != 0                        // not an address probe,
-                && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
+                    && headers.arp.protocol_type == ETHERTYPE_IPV4
+                    && headers.arp.operation == ARP_REQUEST
+                    && headers.arp.sender_ip != 0 // not an address probe,
+                    && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
                 neighbor.apply();
             }
             if (headers.ethernet.dst_addr[40:40] == 1) {
@@ -773,7 +773,7 @@ control ingress(inout headers_t headers,
         }
 
         // Classify what leaves.
-        meta.in_port  = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
+        meta.in_port = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
         meta.out_port = (port_key_t)1 << (bit<8>)standard_metadata.egress_spec;
         classify.apply();
         standard_metadata.priority = meta.eg_prio;
@@ -787,8 +787,8 @@ control ingress(inout headers_t headers,
 // -------------------------------------------------------------------------------------------------
 
 control egress(inout headers_t headers,
-               inout metadata_t meta,
-               inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // --- Tagger: (arriving tag, in port, out port) -> new tag --------------------------------------
 
@@ -810,10 +810,10 @@ control egress(inout headers_t headers,
     ")
     table rewrite {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : ternary @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : ternary @id(2) @name("in_port");
             meta.out_port : ternary @id(3) @name("out_port");
-            meta.version  : exact @id(5) @name("version");
+            meta.version : exact @id(5) @name("version");
         }
         actions = {
             set_tag;
@@ -861,9 +861,9 @@ control egress(inout headers_t headers,
 
 control packet_deparser(packet_out packet, in headers_t headers) {
     apply {
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
 V1Switch(packet_parser(), verify_checksums(), ingress(), egress(), update_checksums(),
-         packet_deparser()) main;
+    packet_deparser()) main;

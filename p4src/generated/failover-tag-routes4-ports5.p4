@@ -42,31 +42,31 @@
 #include <v1model.p4>
 #include "headers.p4"
 
-typedef bit<5> port_set_t;       // bit p stands for port p
+typedef bit<5> port_set_t; // bit p stands for port p
 
 struct headers_t {
-    ethernet_t   ethernet;
-    shim_t       shim;
-    hop_t[4]     forward;
-    arp_ipv4_t   arp;
+    ethernet_t ethernet;
+    shim_t shim;
+    hop_t[4] forward;
+    arp_ipv4_t arp;
 }
 
 struct metadata_t {
     // Ports that are up: as the switch fills it, and as tables match it.
     @switchwright("port_status")
-    port_set_t   link_status;
-    port_set_t   port_status;
+    port_set_t link_status;
+    port_set_t port_status;
 
     // Where the packet comes from.
-    bool         from_host;
-    bit<8>       version;          // that its tables belong to
-    port_id_t    came_from;        // the port towards the last switch, NO_PORT from a host
-    bit<8>       unread;           // hops of the forward route that are still to be parsed
+    bool from_host;
+    bit<8> version; // that its tables belong to
+    port_id_t came_from; // the port towards the last switch, NO_PORT from a host
+    bit<8> unread; // hops of the forward route that are still to be parsed
 
     // What is decided.
-    bool         decided;
-    bit<1>       by_route;         // it follows its forward route
-    bit<1>       in_fabric;        // it comes from a switch
+    bool decided;
+    bit<1> by_route; // it follows its forward route
+    bit<1> in_fabric; // it comes from a switch
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -77,14 +77,14 @@ struct metadata_t {
 error { RouteCount }
 
 parser packet_parser(packet_in packet,
-                     out headers_t headers,
-                     inout metadata_t meta,
-                     inout standard_metadata_t standard_metadata) {
+    out headers_t headers,
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
     state start {
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             default: accept;
         }
     }
@@ -92,7 +92,7 @@ parser packet_parser(packet_in packet,
     state parse_shim {
         packet.extract(headers.shim);
         verify(headers.shim.forward_hops <= 4
-               && headers.shim.reverse_hops == 0, error.RouteCount);
+            && headers.shim.reverse_hops == 0, error.RouteCount);
         meta.unread = headers.shim.forward_hops;
         transition select(headers.shim.forward_hops) {
             0: accept;
@@ -120,7 +120,7 @@ control verify_checksums(inout headers_t headers, inout metadata_t meta) {
 }
 
 control update_checksums(inout headers_t headers, inout metadata_t meta) {
-    apply { }                      // nothing that hosts sent is changed
+    apply { } // nothing that hosts sent is changed
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ control update_checksums(inout headers_t headers, inout metadata_t meta) {
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout metadata_t meta,
-                inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     @id(ID_COUNTER_DROPPED)
@@ -207,9 +207,9 @@ control ingress(inout headers_t headers,
     table security {
         key = {
             standard_metadata.ingress_port : ternary @id(1) @name("port");
-            headers.ethernet.src_addr      : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
-            headers.ethernet.dst_addr      : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            headers.ethernet.ether_type    : ternary @id(4) @name("ether_type");
+            headers.ethernet.src_addr : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
+            headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
             deny;
@@ -279,7 +279,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ENCAP)
     table encap {
         key = {
-            meta.version              : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
@@ -318,9 +318,9 @@ control ingress(inout headers_t headers,
     ")
     table src_forward {
         key = {
-            meta.version            : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.forward[0].port : exact @id(2) @name("next_hop");
-            meta.port_status        : ternary @id(3) @name("port_status");
+            meta.port_status : ternary @id(3) @name("port_status");
         }
         actions = {
             follow;
@@ -351,10 +351,10 @@ control ingress(inout headers_t headers,
     ")
     table local_host {
         key = {
-            meta.version              : exact @id(1) @name("version");
-            headers.shim.destination  : exact @id(2) @name("destination");
+            meta.version : exact @id(1) @name("version");
+            headers.shim.destination : exact @id(2) @name("destination");
             headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            meta.port_status          : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             deliver;
@@ -370,15 +370,15 @@ control ingress(inout headers_t headers,
     // To the next switch. The number keeps the bits of `keep` and gets those of `set`.
     @id(ID_ACTION_SEND)
     action send(@id(1) @refers_to(island_in, port) port_id_t port,
-                @id(2) bit<24> keep, @id(3) bit<24> set) {
+        @id(2) bit<24> keep, @id(3) bit<24> set) {
         standard_metadata.egress_spec = port;
         headers.shim.resilience = (headers.shim.resilience & keep) | set;
     }
 
     @id(0x01000041)
     action send_1(@id(1) @refers_to(island_in, port) port_id_t port,
-                  @id(2) bit<24> keep, @id(3) bit<24> set,
-                  @id(4) bit<8> hop_1) {
+        @id(2) bit<24> keep, @id(3) bit<24> set,
+        @id(4) bit<8> hop_1) {
         standard_metadata.egress_spec = port;
         headers.shim.resilience = (headers.shim.resilience & keep) | set;
         headers.shim.forward_hops = 1;
@@ -388,8 +388,8 @@ control ingress(inout headers_t headers,
 
     @id(0x01000042)
     action send_2(@id(1) @refers_to(island_in, port) port_id_t port,
-                  @id(2) bit<24> keep, @id(3) bit<24> set,
-                  @id(4) bit<8> hop_1, @id(5) bit<8> hop_2) {
+        @id(2) bit<24> keep, @id(3) bit<24> set,
+        @id(4) bit<8> hop_1, @id(5) bit<8> hop_2) {
         standard_metadata.egress_spec = port;
         headers.shim.resilience = (headers.shim.resilience & keep) | set;
         headers.shim.forward_hops = 2;
@@ -401,8 +401,8 @@ control ingress(inout headers_t headers,
 
     @id(0x01000043)
     action send_3(@id(1) @refers_to(island_in, port) port_id_t port,
-                  @id(2) bit<24> keep, @id(3) bit<24> set,
-                  @id(4) bit<8> hop_1, @id(5) bit<8> hop_2, @id(6) bit<8> hop_3) {
+        @id(2) bit<24> keep, @id(3) bit<24> set,
+        @id(4) bit<8> hop_1, @id(5) bit<8> hop_2, @id(6) bit<8> hop_3) {
         standard_metadata.egress_spec = port;
         headers.shim.resilience = (headers.shim.resilience & keep) | set;
         headers.shim.forward_hops = 3;
@@ -416,9 +416,9 @@ control ingress(inout headers_t headers,
 
     @id(0x01000044)
     action send_4(@id(1) @refers_to(island_in, port) port_id_t port,
-                  @id(2) bit<24> keep, @id(3) bit<24> set,
-                  @id(4) bit<8> hop_1, @id(5) bit<8> hop_2, @id(6) bit<8> hop_3,
-                  @id(7) bit<8> hop_4) {
+        @id(2) bit<24> keep, @id(3) bit<24> set,
+        @id(4) bit<8> hop_1, @id(5) bit<8> hop_2, @id(6) bit<8> hop_3,
+        @id(7) bit<8> hop_4) {
         standard_metadata.egress_spec = port;
         headers.shim.resilience = (headers.shim.resilience & keep) | set;
         headers.shim.forward_hops = 4;
@@ -478,7 +478,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SRC_UPDATE)
     table src_update {
         key = {
-            meta.by_route  : exact @id(1) @name("by_route");
+            meta.by_route : exact @id(1) @name("by_route");
             meta.in_fabric : exact @id(2) @name("in_fabric");
         }
         actions = {
@@ -512,10 +512,10 @@ control ingress(inout headers_t headers,
             security.apply();
             if (headers.arp.isValid()
                 && headers.arp.hardware_type == ARP_HARDWARE_ETHERNET
-                && headers.arp.protocol_type == ETHERTYPE_IPV4
-                && headers.arp.operation == ARP_REQUEST
-                && headers.arp.sender_ip != 0                        // not an address probe,
-                && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
+                    && headers.arp.protocol_type == ETHERTYPE_IPV4
+                    && headers.arp.operation == ARP_REQUEST
+                    && headers.arp.sender_ip != 0 // not an address probe,
+                    && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
                 neighbor.apply();
             }
             if (headers.ethernet.dst_addr[40:40] == 1) {
@@ -555,8 +555,8 @@ control ingress(inout headers_t headers,
 // -------------------------------------------------------------------------------------------------
 
 control egress(inout headers_t headers,
-               inout metadata_t meta,
-               inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // --- IslandOut: hosts never see the header -----------------------------------------------------
 
@@ -593,9 +593,9 @@ control egress(inout headers_t headers,
 
 control packet_deparser(packet_out packet, in headers_t headers) {
     apply {
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
 V1Switch(packet_parser(), verify_checksums(), ingress(), egress(), update_checksums(),
-         packet_deparser()) main;
+    packet_deparser()) main;

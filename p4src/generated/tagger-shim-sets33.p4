@@ -59,42 +59,42 @@ const code_t LOSSY_CODE = 0;
 typedef bit<33> port_key_t;
 
 struct headers_t {
-    ethernet_t   ethernet;
-    shim_t       shim;
-    vlan_t       vlan;
-    arp_ipv4_t   arp;
-    ipv4_t       ipv4;
-    ipv6_t       ipv6;
-    l4_ports_t   l4;
+    ethernet_t ethernet;
+    shim_t shim;
+    vlan_t vlan;
+    arp_ipv4_t arp;
+    ipv4_t ipv4;
+    ipv6_t ipv6;
+    l4_ports_t l4;
 }
 
 struct metadata_t {
     // What the carrier holds: as it arrived until `rewrite`, as it leaves afterwards.
-    code_t       code;
-    bool         has_carrier;
-    dscp_t       dscp;             // of the IP header: the class at the edge
+    code_t code;
+    bool has_carrier;
+    dscp_t dscp; // of the IP header: the class at the edge
 
     // What the queues act on. Zero, as v1model starts all metadata, is lossy.
     @switchwright("ing_prio")
-    priority_t   ing_prio;
+    priority_t ing_prio;
     @switchwright("eg_prio")
-    priority_t   eg_prio;
+    priority_t eg_prio;
 
     // The ports as `classify` and `rewrite` match them.
-    port_key_t   in_port;
-    port_key_t   out_port;
+    port_key_t in_port;
+    port_key_t out_port;
 
     // Edge.
-    bool         from_host;
-    mac_addr_t   gateway_mac;
+    bool from_host;
+    mac_addr_t gateway_mac;
 
     // Forwarding. The ports are zero where the packet has none, or is a later fragment.
-    l4_port_t    l4_src_port;
-    l4_port_t    l4_dst_port;
+    l4_port_t l4_src_port;
+    l4_port_t l4_dst_port;
     ecmp_group_t ecmp_group;
-    bit<8>       hash_shift;
-    flow_hash_t  flow_hash;
-    bool         routed;
+    bit<8> hash_shift;
+    flow_hash_t flow_hash;
+    bool routed;
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -105,15 +105,15 @@ struct metadata_t {
 error { UnsupportedIpHeader }
 
 parser packet_parser(packet_in packet,
-                     out headers_t headers,
-                     inout metadata_t meta,
-                     inout standard_metadata_t standard_metadata) {
+    out headers_t headers,
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
     state start {
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
             ETHERTYPE_VLAN: parse_vlan;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -135,7 +135,7 @@ parser packet_parser(packet_in packet,
     state parse_vlan {
         packet.extract(headers.vlan);
         transition select(headers.vlan.ether_type) {
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -152,8 +152,8 @@ parser packet_parser(packet_in packet,
         verify(headers.ipv4.version == 4 && headers.ipv4.ihl == 5, error.UnsupportedIpHeader);
         meta.dscp = headers.ipv4.dscp;
         transition select(headers.ipv4.fragment_offset, headers.ipv4.protocol) {
-            (0, PROTOCOL_TCP):  parse_l4;
-            (0, PROTOCOL_UDP):  parse_l4;
+            (0, PROTOCOL_TCP): parse_l4;
+            (0, PROTOCOL_UDP): parse_l4;
             (0, PROTOCOL_SCTP): parse_l4;
             default: accept;
         }
@@ -164,8 +164,8 @@ parser packet_parser(packet_in packet,
         verify(headers.ipv6.version == 6, error.UnsupportedIpHeader);
         meta.dscp = headers.ipv6.dscp;
         transition select(headers.ipv6.next_header) {
-            PROTOCOL_TCP:  parse_l4;
-            PROTOCOL_UDP:  parse_l4;
+            PROTOCOL_TCP: parse_l4;
+            PROTOCOL_UDP: parse_l4;
             PROTOCOL_SCTP: parse_l4;
             default: accept;
         }
@@ -187,9 +187,9 @@ control verify_checksums(inout headers_t headers, inout metadata_t meta) {
     apply {
         verify_checksum(headers.ipv4.isValid(),
             { headers.ipv4.version, headers.ipv4.ihl, headers.ipv4.dscp, headers.ipv4.ecn,
-              headers.ipv4.total_length, headers.ipv4.identification, headers.ipv4.flags,
-              headers.ipv4.fragment_offset, headers.ipv4.ttl, headers.ipv4.protocol,
-              headers.ipv4.src_addr, headers.ipv4.dst_addr },
+                headers.ipv4.total_length, headers.ipv4.identification, headers.ipv4.flags,
+                headers.ipv4.fragment_offset, headers.ipv4.ttl, headers.ipv4.protocol,
+                headers.ipv4.src_addr, headers.ipv4.dst_addr },
             headers.ipv4.header_checksum, HashAlgorithm.csum16);
     }
 }
@@ -198,9 +198,9 @@ control update_checksums(inout headers_t headers, inout metadata_t meta) {
     apply {
         update_checksum(headers.ipv4.isValid(),
             { headers.ipv4.version, headers.ipv4.ihl, headers.ipv4.dscp, headers.ipv4.ecn,
-              headers.ipv4.total_length, headers.ipv4.identification, headers.ipv4.flags,
-              headers.ipv4.fragment_offset, headers.ipv4.ttl, headers.ipv4.protocol,
-              headers.ipv4.src_addr, headers.ipv4.dst_addr },
+                headers.ipv4.total_length, headers.ipv4.identification, headers.ipv4.flags,
+                headers.ipv4.fragment_offset, headers.ipv4.ttl, headers.ipv4.protocol,
+                headers.ipv4.src_addr, headers.ipv4.dst_addr },
             headers.ipv4.header_checksum, HashAlgorithm.csum16);
     }
 }
@@ -210,8 +210,8 @@ control update_checksums(inout headers_t headers, inout metadata_t meta) {
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout metadata_t meta,
-                inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     @id(ID_COUNTER_DROPPED)
@@ -258,7 +258,7 @@ control ingress(inout headers_t headers,
         headers.arp.sender_mac = meta.gateway_mac;
         headers.arp.sender_ip = asked;
         standard_metadata.egress_spec = standard_metadata.ingress_port;
-        meta.has_carrier = false;        // it goes back as it came, no tag is rewritten
+        meta.has_carrier = false; // it goes back as it came, no tag is rewritten
     }
 
     @id(ID_ACTION_SET_INITIAL_CODE)
@@ -307,8 +307,8 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_NEXT_HOP)
     action next_hop(@id(1) port_id_t port,
-                    @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
-                    @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
+        @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
+        @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
         standard_metadata.egress_spec = port;
         headers.ethernet.src_addr = src_mac;
         headers.ethernet.dst_addr = dst_mac;
@@ -371,7 +371,7 @@ control ingress(inout headers_t headers,
     table ecmp_group {
         key = {
             meta.ecmp_group : exact @id(1) @name("group");
-            meta.flow_hash  : selector;
+            meta.flow_hash : selector;
         }
         actions = {
             next_hop;
@@ -380,19 +380,36 @@ control ingress(inout headers_t headers,
         size = ECMP_GROUP_SIZE;
     }
 
+    // A packet that comes in by the port of a member has come back: the switch there has lost the
+    // link that this switch still counts on. The hash would choose that member again and again, so
+    // the packet goes on by the next member that leads to another switch.
+    @id(ID_TABLE_ECMP_RETURN)
+    @entry_restriction("group != 0")
+    table ecmp_return {
+        key = {
+            meta.ecmp_group : exact @id(1) @name("group");
+            standard_metadata.ingress_port : exact @id(2) @name("in_port");
+        }
+        actions = {
+            next_hop;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        size = ECMP_RETURN_SIZE;
+    }
     action hash_ipv4_flow() {
         bit<32> flow;
         hash(flow, HashAlgorithm.crc32, 32w0,
-             { headers.ipv4.src_addr, headers.ipv4.dst_addr, headers.ipv4.protocol,
-               meta.l4_src_port, meta.l4_dst_port }, 33w0x100000000);
+            { headers.ipv4.src_addr, headers.ipv4.dst_addr, headers.ipv4.protocol,
+                meta.l4_src_port, meta.l4_dst_port }, 33w0x100000000);
         meta.flow_hash = (flow_hash_t)(flow >> meta.hash_shift);
     }
 
     action hash_ipv6_flow() {
         bit<32> flow;
         hash(flow, HashAlgorithm.crc32, 32w0,
-             { headers.ipv6.src_addr, headers.ipv6.dst_addr, headers.ipv6.next_header,
-               meta.l4_src_port, meta.l4_dst_port }, 33w0x100000000);
+            { headers.ipv6.src_addr, headers.ipv6.dst_addr, headers.ipv6.next_header,
+                meta.l4_src_port, meta.l4_dst_port }, 33w0x100000000);
         meta.flow_hash = (flow_hash_t)(flow >> meta.hash_shift);
     }
 
@@ -418,8 +435,8 @@ control ingress(inout headers_t headers,
     ")
     table classify {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : ternary @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : ternary @id(2) @name("in_port");
             meta.out_port : ternary @id(3) @name("out_port");
         }
         actions = {
@@ -442,10 +459,10 @@ control ingress(inout headers_t headers,
             host_port.apply();
             if (headers.arp.isValid() && meta.from_host
                 && headers.arp.hardware_type == ARP_HARDWARE_ETHERNET
-                && headers.arp.protocol_type == ETHERTYPE_IPV4
-                && headers.arp.operation == ARP_REQUEST
-                && headers.arp.sender_ip != 0                        // not an address probe,
-                && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
+                    && headers.arp.protocol_type == ETHERTYPE_IPV4
+                    && headers.arp.operation == ARP_REQUEST
+                    && headers.arp.sender_ip != 0 // not an address probe,
+                    && headers.arp.sender_ip != headers.arp.target_ip) { // not an announcement
                 answer_arp();
             } else if (headers.ethernet.dst_addr[40:40] == 1) {
                 drop_because(DROP_GROUP);
@@ -478,7 +495,7 @@ control ingress(inout headers_t headers,
                 } else {
                     drop_because(DROP_NOT_ROUTABLE);
                 }
-                if (meta.ecmp_group != 0) {
+                if (meta.ecmp_group != 0 && !ecmp_return.apply().hit) {
                     ecmp_group.apply();
                 }
 
@@ -489,7 +506,7 @@ control ingress(inout headers_t headers,
                         push_shim();
                     }
                     if (meta.has_carrier) {
-                        meta.in_port  = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
+                        meta.in_port = (port_key_t)1 << (bit<8>)standard_metadata.ingress_port;
                         meta.out_port = (port_key_t)1 << (bit<8>)standard_metadata.egress_spec;
                         // A number beyond the bitmap, which only a CPU port has, leaves no bit, and a
                         // key without a bit would match every set.
@@ -501,7 +518,7 @@ control ingress(inout headers_t headers,
                     standard_metadata.priority = meta.eg_prio;
                     ingress_class.count((bit<32>)(standard_metadata.ingress_port ++ meta.ing_prio));
                 } else if (meta.ecmp_group != 0) {
-                    drop_because(DROP_NO_ROUTE);     // no such group, or no member of it is alive
+                    drop_because(DROP_NO_ROUTE); // no such group, or no member of it is alive
                 }
             }
         }
@@ -513,8 +530,8 @@ control ingress(inout headers_t headers,
 // -------------------------------------------------------------------------------------------------
 
 control egress(inout headers_t headers,
-               inout metadata_t meta,
-               inout standard_metadata_t standard_metadata) {
+    inout metadata_t meta,
+    inout standard_metadata_t standard_metadata) {
 
     // Packets sent, by egress port ++ EG_PRIO.
     @id(ID_COUNTER_EGRESS_CLASS)
@@ -540,8 +557,8 @@ control egress(inout headers_t headers,
     ")
     table rewrite {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : ternary @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : ternary @id(2) @name("in_port");
             meta.out_port : ternary @id(3) @name("out_port");
         }
         actions = {
@@ -590,9 +607,9 @@ control egress(inout headers_t headers,
 
 control packet_deparser(packet_out packet, in headers_t headers) {
     apply {
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
 V1Switch(packet_parser(), verify_checksums(), ingress(), egress(), update_checksums(),
-         packet_deparser()) main;
+    packet_deparser()) main;

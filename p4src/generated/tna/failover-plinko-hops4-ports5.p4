@@ -46,52 +46,52 @@
 #include <tna.p4>
 #include "headers.p4"
 
-typedef bit<32> port_set_t;       // bit p stands for port p
+typedef bit<32> port_set_t; // bit p stands for port p
 
 // The port of every pipe from which its packet generator sends, and by which others reach the pipe.
 const PortId_t GENERATOR_PORT = 68;
-const PortId_t PORT_OF_PIPE   = 0x7f;
+const PortId_t PORT_OF_PIPE = 0x7f;
 // Those ports of all pipes but the first; the groups of the others' follow.
 const MulticastGroupId_t PORT_DOWN_GROUP = 1;
 
 struct headers_t {
     pktgen_port_down_header_t port_down;
-    ethernet_t   ethernet;
-    shim_t       shim;
-    hop_t        arrived;          // the port that the packet came by, before the others
-    hop_t[4]     reverse;
-    arp_ipv4_t   arp;
+    ethernet_t ethernet;
+    shim_t shim;
+    hop_t arrived; // the port that the packet came by, before the others
+    hop_t[4] reverse;
+    arp_ipv4_t arp;
 }
 
 struct ingress_metadata_t {
-    bool         malformed;
+    bool malformed;
 
     // Ports that stay up, all but where one has just gone down; and ports that are up.
-    port_set_t   stays_up;
-    port_set_t   port_status;
+    port_set_t stays_up;
+    port_set_t port_status;
 
     // Where the packet comes from.
-    bool         from_host;
-    bit<8>       version;          // that its tables belong to
-    port_id_t    came_from;        // the port towards the last switch, NO_PORT from a host
+    bool from_host;
+    bit<8> version; // that its tables belong to
+    port_id_t came_from; // the port towards the last switch, NO_PORT from a host
 
     // ARP.
-    ipv4_addr_t  arp_difference;   // of sender and target address
-    ipv4_addr_t  asked;            // the address that a request asks for; 0: none
+    ipv4_addr_t arp_difference; // of sender and target address
+    ipv4_addr_t asked; // the address that a request asks for; 0: none
 
     // The reverse route, this switch's port first; places beyond its end are zero.
-    bit<8>       reverse_hops;
-    bit<8>       rev_0;
-    bit<8>       rev_1;
-    bit<8>       rev_2;
-    bit<8>       rev_3;
+    bit<8> reverse_hops;
+    bit<8> rev_0;
+    bit<8> rev_1;
+    bit<8> rev_2;
+    bit<8> rev_3;
 
     // What is decided.
-    bool         decided;
-    bit<1>       by_route;         // it follows its forward route
-    bit<1>       in_fabric;        // it comes from a switch
+    bool decided;
+    bit<1> by_route; // it follows its forward route
+    bit<1> in_fabric; // it comes from a switch
 
-    bool         dropped;
+    bool dropped;
     drop_index_t drop_reason;
 }
 
@@ -104,9 +104,9 @@ struct egress_metadata_t {}
 // -------------------------------------------------------------------------------------------------
 
 parser ingress_parser(packet_in packet,
-                      out headers_t headers,
-                      out ingress_metadata_t meta,
-                      out ingress_intrinsic_metadata_t intrinsic) {
+    out headers_t headers,
+    out ingress_metadata_t meta,
+    out ingress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
@@ -143,7 +143,7 @@ parser ingress_parser(packet_in packet,
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             default: accept;
         }
     }
@@ -219,11 +219,11 @@ parser ingress_parser(packet_in packet,
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout ingress_metadata_t meta,
-                in ingress_intrinsic_metadata_t intrinsic,
-                in ingress_intrinsic_metadata_from_parser_t from_parser,
-                inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
-                inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+    inout ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_t intrinsic,
+    in ingress_intrinsic_metadata_from_parser_t from_parser,
+    inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout ingress_intrinsic_metadata_for_tm_t for_tm) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     Counter<bit<64>, drop_index_t>(DROP_COUNTER_SIZE, CounterType_t.PACKETS_AND_BYTES) dropped;
@@ -282,7 +282,7 @@ control ingress(inout headers_t headers,
     table relay_port_down {
         key = {
             headers.port_down.pipe_id : exact;
-            intrinsic.ingress_port    : ternary;
+            intrinsic.ingress_port : ternary;
         }
         actions = {
             to_other_pipes;
@@ -340,9 +340,9 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SECURITY)
     table security {
         key = {
-            intrinsic.ingress_port      : ternary @id(1) @name("port");
-            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
-            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
+            intrinsic.ingress_port : ternary @id(1) @name("port");
+            headers.ethernet.src_addr : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -367,12 +367,12 @@ control ingress(inout headers_t headers,
     // too wide for a gateway.
     table arp_request {
         key = {
-            headers.arp.isValid()     : exact;
+            headers.arp.isValid() : exact;
             headers.arp.hardware_type : exact;
             headers.arp.protocol_type : exact;
-            headers.arp.operation     : exact;
-            headers.arp.sender_ip     : ternary;
-            meta.arp_difference       : ternary;
+            headers.arp.operation : exact;
+            headers.arp.sender_ip : ternary;
+            meta.arp_difference : ternary;
         }
         actions = {
             set_asked;
@@ -426,7 +426,7 @@ control ingress(inout headers_t headers,
         headers.shim.resilience = 0;
         headers.shim.lossless_tag = 0;
         headers.shim.tree = 0;
-        headers.shim.hop_limit = MOST_SWITCHES - 1;      // this one is the first
+        headers.shim.hop_limit = MOST_SWITCHES - 1; // this one is the first
         headers.shim.forward_hops = 0;
         headers.shim.reverse_hops = 0;
         headers.shim.ether_type = headers.ethernet.ether_type;
@@ -446,7 +446,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ENCAP)
     table encap {
         key = {
-            meta.version              : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
@@ -476,10 +476,10 @@ control ingress(inout headers_t headers,
     ")
     table local_host {
         key = {
-            meta.version              : exact @id(1) @name("version");
-            headers.shim.destination  : exact @id(2) @name("destination");
+            meta.version : exact @id(1) @name("version");
+            headers.shim.destination : exact @id(2) @name("destination");
             headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            meta.port_status          : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             deliver;
@@ -509,7 +509,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-hops4-ports5 for tna, 7ee88f9c37d90e7f")
+    @switchwright("failover-plinko-hops4-ports5 for tna, a0518e24b260f817")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;
@@ -550,7 +550,7 @@ control ingress(inout headers_t headers,
     table port_alive {
         key = {
             for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
-            meta.port_status         : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             alive;
@@ -572,7 +572,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SRC_UPDATE)
     table src_update {
         key = {
-            meta.by_route  : exact @id(1) @name("by_route");
+            meta.by_route : exact @id(1) @name("by_route");
             meta.in_fabric : exact @id(2) @name("in_fabric");
         }
         actions = {
@@ -684,11 +684,11 @@ control ingress(inout headers_t headers,
 }
 
 control ingress_deparser(packet_out packet,
-                         inout headers_t headers,
-                         in ingress_metadata_t meta,
-                         in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout headers_t headers,
+    in ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply {
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
@@ -697,9 +697,9 @@ control ingress_deparser(packet_out packet,
 // -------------------------------------------------------------------------------------------------
 
 parser egress_parser(packet_in packet,
-                     out egress_headers_t headers,
-                     out egress_metadata_t meta,
-                     out egress_intrinsic_metadata_t intrinsic) {
+    out egress_headers_t headers,
+    out egress_metadata_t meta,
+    out egress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
         transition accept;
@@ -707,22 +707,22 @@ parser egress_parser(packet_in packet,
 }
 
 control egress(inout egress_headers_t headers,
-               inout egress_metadata_t meta,
-               in egress_intrinsic_metadata_t intrinsic,
-               in egress_intrinsic_metadata_from_parser_t from_parser,
-               inout egress_intrinsic_metadata_for_deparser_t for_deparser,
-               inout egress_intrinsic_metadata_for_output_port_t for_port) {
+    inout egress_metadata_t meta,
+    in egress_intrinsic_metadata_t intrinsic,
+    in egress_intrinsic_metadata_from_parser_t from_parser,
+    inout egress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout egress_intrinsic_metadata_for_output_port_t for_port) {
     apply { }
 }
 
 control egress_deparser(packet_out packet,
-                        inout egress_headers_t headers,
-                        in egress_metadata_t meta,
-                        in egress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout egress_headers_t headers,
+    in egress_metadata_t meta,
+    in egress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply { }
 }
 
 Pipeline(ingress_parser(), ingress(), ingress_deparser(),
-         egress_parser(), egress(), egress_deparser()) pipe;
+    egress_parser(), egress(), egress_deparser()) pipe;
 
 Switch(pipe) main;

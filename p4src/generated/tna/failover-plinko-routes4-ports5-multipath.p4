@@ -47,62 +47,62 @@
 #include <tna.p4>
 #include "headers.p4"
 
-typedef bit<32> port_set_t;       // bit p stands for port p
+typedef bit<32> port_set_t; // bit p stands for port p
 
 // The port of every pipe from which its packet generator sends, and by which others reach the pipe.
 const PortId_t GENERATOR_PORT = 68;
-const PortId_t PORT_OF_PIPE   = 0x7f;
+const PortId_t PORT_OF_PIPE = 0x7f;
 // Those ports of all pipes but the first; the groups of the others' follow.
 const MulticastGroupId_t PORT_DOWN_GROUP = 1;
 
 struct headers_t {
     pktgen_port_down_header_t port_down;
-    ethernet_t   ethernet;
-    shim_t       shim;
-    hop_t[4]     forward;
-    hop_t        arrived;          // the port that the packet came by, before the others
-    hop_t[4]     reverse;
-    arp_ipv4_t   arp;
-    ipv4_t       ipv4;             // of hosts' packets, for the choice of a routing
-    ipv6_t       ipv6;
-    l4_ports_t   l4;
+    ethernet_t ethernet;
+    shim_t shim;
+    hop_t[4] forward;
+    hop_t arrived; // the port that the packet came by, before the others
+    hop_t[4] reverse;
+    arp_ipv4_t arp;
+    ipv4_t ipv4; // of hosts' packets, for the choice of a routing
+    ipv6_t ipv6;
+    l4_ports_t l4;
 }
 
 struct ingress_metadata_t {
-    bool         malformed;
+    bool malformed;
 
     // Ports that stay up, all but where one has just gone down; and ports that are up.
-    port_set_t   stays_up;
-    port_set_t   port_status;
+    port_set_t stays_up;
+    port_set_t port_status;
 
     // Where the packet comes from.
-    bool         from_host;
-    bit<8>       version;          // that its tables belong to
-    port_id_t    came_from;        // the port towards the last switch, NO_PORT from a host
+    bool from_host;
+    bit<8> version; // that its tables belong to
+    port_id_t came_from; // the port towards the last switch, NO_PORT from a host
 
     // ARP.
-    ipv4_addr_t  arp_difference;   // of sender and target address
-    ipv4_addr_t  asked;            // the address that a request asks for; 0: none
+    ipv4_addr_t arp_difference; // of sender and target address
+    ipv4_addr_t asked; // the address that a request asks for; 0: none
 
     // The reverse route, this switch's port first; places beyond its end are zero.
-    bit<8>       reverse_hops;
-    bit<8>       rev_0;
-    bit<8>       rev_1;
-    bit<8>       rev_2;
-    bit<8>       rev_3;
+    bit<8> reverse_hops;
+    bit<8> rev_0;
+    bit<8> rev_1;
+    bit<8> rev_2;
+    bit<8> rev_3;
 
     // The flow. The ports are zero where the packet has none, or is a later fragment.
-    l4_port_t    l4_src_port;
-    l4_port_t    l4_dst_port;
-    bit<16>      flow_hash;
-    bit<16>      ways;             // routings to choose from; 0: one
+    l4_port_t l4_src_port;
+    l4_port_t l4_dst_port;
+    bit<16> flow_hash;
+    bit<16> ways; // routings to choose from; 0: one
 
     // What is decided.
-    bool         decided;
-    bit<1>       by_route;         // it follows its forward route
-    bit<1>       in_fabric;        // it comes from a switch
+    bool decided;
+    bit<1> by_route; // it follows its forward route
+    bit<1> in_fabric; // it comes from a switch
 
-    bool         dropped;
+    bool dropped;
     drop_index_t drop_reason;
 }
 
@@ -115,9 +115,9 @@ struct egress_metadata_t {}
 // -------------------------------------------------------------------------------------------------
 
 parser ingress_parser(packet_in packet,
-                      out headers_t headers,
-                      out ingress_metadata_t meta,
-                      out ingress_intrinsic_metadata_t intrinsic) {
+    out headers_t headers,
+    out ingress_metadata_t meta,
+    out ingress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
@@ -158,7 +158,7 @@ parser ingress_parser(packet_in packet,
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -263,8 +263,8 @@ parser ingress_parser(packet_in packet,
     state parse_ipv4 {
         packet.extract(headers.ipv4);
         transition select(headers.ipv4.ihl, headers.ipv4.fragment_offset, headers.ipv4.protocol) {
-            (5, 0, PROTOCOL_TCP):  parse_l4;
-            (5, 0, PROTOCOL_UDP):  parse_l4;
+            (5, 0, PROTOCOL_TCP): parse_l4;
+            (5, 0, PROTOCOL_UDP): parse_l4;
             (5, 0, PROTOCOL_SCTP): parse_l4;
             default: accept;
         }
@@ -273,8 +273,8 @@ parser ingress_parser(packet_in packet,
     state parse_ipv6 {
         packet.extract(headers.ipv6);
         transition select(headers.ipv6.next_header) {
-            PROTOCOL_TCP:  parse_l4;
-            PROTOCOL_UDP:  parse_l4;
+            PROTOCOL_TCP: parse_l4;
+            PROTOCOL_UDP: parse_l4;
             PROTOCOL_SCTP: parse_l4;
             default: accept;
         }
@@ -293,11 +293,11 @@ parser ingress_parser(packet_in packet,
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout ingress_metadata_t meta,
-                in ingress_intrinsic_metadata_t intrinsic,
-                in ingress_intrinsic_metadata_from_parser_t from_parser,
-                inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
-                inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+    inout ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_t intrinsic,
+    in ingress_intrinsic_metadata_from_parser_t from_parser,
+    inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout ingress_intrinsic_metadata_for_tm_t for_tm) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     Counter<bit<64>, drop_index_t>(DROP_COUNTER_SIZE, CounterType_t.PACKETS_AND_BYTES) dropped;
@@ -356,7 +356,7 @@ control ingress(inout headers_t headers,
     table relay_port_down {
         key = {
             headers.port_down.pipe_id : exact;
-            intrinsic.ingress_port    : ternary;
+            intrinsic.ingress_port : ternary;
         }
         actions = {
             to_other_pipes;
@@ -414,9 +414,9 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SECURITY)
     table security {
         key = {
-            intrinsic.ingress_port      : ternary @id(1) @name("port");
-            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
-            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
+            intrinsic.ingress_port : ternary @id(1) @name("port");
+            headers.ethernet.src_addr : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -441,12 +441,12 @@ control ingress(inout headers_t headers,
     // too wide for a gateway.
     table arp_request {
         key = {
-            headers.arp.isValid()     : exact;
+            headers.arp.isValid() : exact;
             headers.arp.hardware_type : exact;
             headers.arp.protocol_type : exact;
-            headers.arp.operation     : exact;
-            headers.arp.sender_ip     : ternary;
-            meta.arp_difference       : ternary;
+            headers.arp.operation : exact;
+            headers.arp.sender_ip : ternary;
+            meta.arp_difference : ternary;
         }
         actions = {
             set_asked;
@@ -500,7 +500,7 @@ control ingress(inout headers_t headers,
         headers.shim.resilience = 0;
         headers.shim.lossless_tag = 0;
         headers.shim.tree = 0;
-        headers.shim.hop_limit = MOST_SWITCHES - 1;      // this one is the first
+        headers.shim.hop_limit = MOST_SWITCHES - 1; // this one is the first
         headers.shim.forward_hops = 0;
         headers.shim.reverse_hops = 0;
         headers.shim.ether_type = headers.ethernet.ether_type;
@@ -527,7 +527,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ENCAP)
     table encap {
         key = {
-            meta.version              : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
@@ -546,20 +546,20 @@ control ingress(inout headers_t headers,
 
     action hash_ipv4_flow() {
         meta.flow_hash = ipv4_flow.get({ headers.ethernet.src_addr, headers.ethernet.dst_addr,
-                                         96w0, headers.ipv4.src_addr, 96w0, headers.ipv4.dst_addr,
-                                         headers.ipv4.protocol, meta.l4_src_port, meta.l4_dst_port });
+            96w0, headers.ipv4.src_addr, 96w0, headers.ipv4.dst_addr,
+            headers.ipv4.protocol, meta.l4_src_port, meta.l4_dst_port });
     }
 
     action hash_ipv6_flow() {
         meta.flow_hash = ipv6_flow.get({ headers.ethernet.src_addr, headers.ethernet.dst_addr,
-                                         headers.ipv6.src_addr, headers.ipv6.dst_addr,
-                                         headers.ipv6.next_header, meta.l4_src_port,
-                                         meta.l4_dst_port });
+            headers.ipv6.src_addr, headers.ipv6.dst_addr,
+            headers.ipv6.next_header, meta.l4_src_port,
+            meta.l4_dst_port });
     }
 
     action hash_other_flow() {
         meta.flow_hash = other_flow.get({ headers.ethernet.src_addr, headers.ethernet.dst_addr,
-                                          128w0, 128w0, 8w0, 16w0, 16w0 });
+            128w0, 128w0, 8w0, 16w0, 16w0 });
     }
 
     @id(ID_ACTION_TAKE_WAY)
@@ -572,7 +572,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_WAY)
     table way {
         key = {
-            meta.ways      : exact @id(1) @name("ways");
+            meta.ways : exact @id(1) @name("ways");
             meta.flow_hash : ternary @id(2) @name("flow_hash");
         }
         actions = {
@@ -614,9 +614,9 @@ control ingress(inout headers_t headers,
     ")
     table src_forward {
         key = {
-            meta.version            : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.forward[0].port : exact @id(2) @name("next_hop");
-            meta.port_status        : ternary @id(3) @name("port_status");
+            meta.port_status : ternary @id(3) @name("port_status");
         }
         actions = {
             follow;
@@ -646,10 +646,10 @@ control ingress(inout headers_t headers,
     ")
     table local_host {
         key = {
-            meta.version              : exact @id(1) @name("version");
-            headers.shim.destination  : exact @id(2) @name("destination");
+            meta.version : exact @id(1) @name("version");
+            headers.shim.destination : exact @id(2) @name("destination");
             headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            meta.port_status          : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             deliver;
@@ -670,7 +670,7 @@ control ingress(inout headers_t headers,
 
     @id(0x01000041)
     action send_1(@id(1) @refers_to(island_in, port) PortId_t port,
-                  @id(2) bit<8> hop_1) {
+        @id(2) bit<8> hop_1) {
         for_tm.ucast_egress_port = port;
         headers.shim.forward_hops = 1;
         headers.forward[0].setValid();
@@ -679,7 +679,7 @@ control ingress(inout headers_t headers,
 
     @id(0x01000042)
     action send_2(@id(1) @refers_to(island_in, port) PortId_t port,
-                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2) {
+        @id(2) bit<8> hop_1, @id(3) bit<8> hop_2) {
         for_tm.ucast_egress_port = port;
         headers.shim.forward_hops = 2;
         headers.forward[0].setValid();
@@ -690,8 +690,8 @@ control ingress(inout headers_t headers,
 
     @id(0x01000043)
     action send_3(@id(1) @refers_to(island_in, port) PortId_t port,
-                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
-                  @id(4) bit<8> hop_3) {
+        @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
+        @id(4) bit<8> hop_3) {
         for_tm.ucast_egress_port = port;
         headers.shim.forward_hops = 3;
         headers.forward[0].setValid();
@@ -704,8 +704,8 @@ control ingress(inout headers_t headers,
 
     @id(0x01000044)
     action send_4(@id(1) @refers_to(island_in, port) PortId_t port,
-                  @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
-                  @id(4) bit<8> hop_3, @id(5) bit<8> hop_4) {
+        @id(2) bit<8> hop_1, @id(3) bit<8> hop_2,
+        @id(4) bit<8> hop_3, @id(5) bit<8> hop_4) {
         for_tm.ucast_egress_port = port;
         headers.shim.forward_hops = 4;
         headers.forward[0].setValid();
@@ -729,7 +729,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-plinko-routes4-ports5-multipath for tna, 3cadb588cfb70e3e")
+    @switchwright("failover-plinko-routes4-ports5-multipath for tna, 59bb6d5b5d37ad09")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;
@@ -774,7 +774,7 @@ control ingress(inout headers_t headers,
     table port_alive {
         key = {
             for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
-            meta.port_status         : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             alive;
@@ -811,7 +811,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SRC_UPDATE)
     table src_update {
         key = {
-            meta.by_route  : exact @id(1) @name("by_route");
+            meta.by_route : exact @id(1) @name("by_route");
             meta.in_fabric : exact @id(2) @name("in_fabric");
         }
         actions = {
@@ -944,11 +944,11 @@ control ingress(inout headers_t headers,
 }
 
 control ingress_deparser(packet_out packet,
-                         inout headers_t headers,
-                         in ingress_metadata_t meta,
-                         in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout headers_t headers,
+    in ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply {
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
@@ -957,9 +957,9 @@ control ingress_deparser(packet_out packet,
 // -------------------------------------------------------------------------------------------------
 
 parser egress_parser(packet_in packet,
-                     out egress_headers_t headers,
-                     out egress_metadata_t meta,
-                     out egress_intrinsic_metadata_t intrinsic) {
+    out egress_headers_t headers,
+    out egress_metadata_t meta,
+    out egress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
         transition accept;
@@ -967,22 +967,22 @@ parser egress_parser(packet_in packet,
 }
 
 control egress(inout egress_headers_t headers,
-               inout egress_metadata_t meta,
-               in egress_intrinsic_metadata_t intrinsic,
-               in egress_intrinsic_metadata_from_parser_t from_parser,
-               inout egress_intrinsic_metadata_for_deparser_t for_deparser,
-               inout egress_intrinsic_metadata_for_output_port_t for_port) {
+    inout egress_metadata_t meta,
+    in egress_intrinsic_metadata_t intrinsic,
+    in egress_intrinsic_metadata_from_parser_t from_parser,
+    inout egress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout egress_intrinsic_metadata_for_output_port_t for_port) {
     apply { }
 }
 
 control egress_deparser(packet_out packet,
-                        inout egress_headers_t headers,
-                        in egress_metadata_t meta,
-                        in egress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout egress_headers_t headers,
+    in egress_metadata_t meta,
+    in egress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply { }
 }
 
 Pipeline(ingress_parser(), ingress(), ingress_deparser(),
-         egress_parser(), egress(), egress_deparser()) pipe;
+    egress_parser(), egress(), egress_deparser()) pipe;
 
 Switch(pipe) main;

@@ -64,57 +64,57 @@ const code_t LOSSY_CODE = 0;
 // A port as `classify` and `rewrite` match it: its number.
 typedef port_id_t port_key_t;
 
-typedef bit<32> port_set_t;       // bit p stands for port p
+typedef bit<32> port_set_t; // bit p stands for port p
 
 // The port of every pipe from which its packet generator sends, and by which others reach the pipe.
 const PortId_t GENERATOR_PORT = 68;
-const PortId_t PORT_OF_PIPE   = 0x7f;
+const PortId_t PORT_OF_PIPE = 0x7f;
 // Those ports of all pipes but the first; the groups of the others' follow.
 const MulticastGroupId_t PORT_DOWN_GROUP = 1;
 
 struct headers_t {
     pktgen_port_down_header_t port_down;
-    ethernet_t   ethernet;
-    shim_t       shim;
-    arp_ipv4_t   arp;
-    ipv4_t       ipv4;             // of hosts' packets, for the class
-    ipv6_t       ipv6;
+    ethernet_t ethernet;
+    shim_t shim;
+    arp_ipv4_t arp;
+    ipv4_t ipv4; // of hosts' packets, for the class
+    ipv6_t ipv6;
 }
 
 struct ingress_metadata_t {
-    bool         malformed;
+    bool malformed;
 
     // Ports that stay up, all but where one has just gone down; and ports that are up.
-    port_set_t   stays_up;
-    port_set_t   port_status;
+    port_set_t stays_up;
+    port_set_t port_status;
 
     // Where the packet comes from.
-    bool         from_host;
-    bit<8>       version;          // that its tables belong to
-    port_id_t    came_from;        // the port towards the last switch, NO_PORT from a host
+    bool from_host;
+    bit<8> version; // that its tables belong to
+    port_id_t came_from; // the port towards the last switch, NO_PORT from a host
 
     // ARP.
-    ipv4_addr_t  arp_difference;   // of sender and target address
-    ipv4_addr_t  asked;            // the address that a request asks for; 0: none
+    ipv4_addr_t arp_difference; // of sender and target address
+    ipv4_addr_t asked; // the address that a request asks for; 0: none
 
     // Bits that the header gets.
-    bit<24>      set;
+    bit<24> set;
 
     // The lossless tag as it arrived, or the first of what a host sends; its DSCP says which class.
-    code_t       code;
-    dscp_t       dscp;
-    priority_t   ing_prio;
+    code_t code;
+    dscp_t dscp;
+    priority_t ing_prio;
 
     // The ports as `classify` and `rewrite` match them.
-    port_key_t   in_port;
-    port_key_t   out_port;
+    port_key_t in_port;
+    port_key_t out_port;
 
     // What is decided.
-    bool         decided;
-    bit<1>       by_route;         // it follows its forward route
-    bit<1>       in_fabric;        // it comes from a switch
+    bool decided;
+    bit<1> by_route; // it follows its forward route
+    bit<1> in_fabric; // it comes from a switch
 
-    bool         dropped;
+    bool dropped;
     drop_index_t drop_reason;
 }
 
@@ -127,9 +127,9 @@ struct egress_metadata_t {}
 // -------------------------------------------------------------------------------------------------
 
 parser ingress_parser(packet_in packet,
-                      out headers_t headers,
-                      out ingress_metadata_t meta,
-                      out ingress_intrinsic_metadata_t intrinsic) {
+    out headers_t headers,
+    out ingress_metadata_t meta,
+    out ingress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
@@ -167,7 +167,7 @@ parser ingress_parser(packet_in packet,
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_SHIM: parse_shim;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -211,11 +211,11 @@ parser ingress_parser(packet_in packet,
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout ingress_metadata_t meta,
-                in ingress_intrinsic_metadata_t intrinsic,
-                in ingress_intrinsic_metadata_from_parser_t from_parser,
-                inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
-                inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+    inout ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_t intrinsic,
+    in ingress_intrinsic_metadata_from_parser_t from_parser,
+    inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout ingress_intrinsic_metadata_for_tm_t for_tm) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     Counter<bit<64>, drop_index_t>(DROP_COUNTER_SIZE, CounterType_t.PACKETS_AND_BYTES) dropped;
@@ -274,7 +274,7 @@ control ingress(inout headers_t headers,
     table relay_port_down {
         key = {
             headers.port_down.pipe_id : exact;
-            intrinsic.ingress_port    : ternary;
+            intrinsic.ingress_port : ternary;
         }
         actions = {
             to_other_pipes;
@@ -332,9 +332,9 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_SECURITY)
     table security {
         key = {
-            intrinsic.ingress_port      : ternary @id(1) @name("port");
-            headers.ethernet.src_addr   : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
-            headers.ethernet.dst_addr   : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
+            intrinsic.ingress_port : ternary @id(1) @name("port");
+            headers.ethernet.src_addr : ternary @id(2) @name("src_addr") @format(MAC_ADDRESS);
+            headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
             headers.ethernet.ether_type : ternary @id(4) @name("ether_type");
         }
         actions = {
@@ -359,12 +359,12 @@ control ingress(inout headers_t headers,
     // too wide for a gateway.
     table arp_request {
         key = {
-            headers.arp.isValid()     : exact;
+            headers.arp.isValid() : exact;
             headers.arp.hardware_type : exact;
             headers.arp.protocol_type : exact;
-            headers.arp.operation     : exact;
-            headers.arp.sender_ip     : ternary;
-            meta.arp_difference       : ternary;
+            headers.arp.operation : exact;
+            headers.arp.sender_ip : ternary;
+            meta.arp_difference : ternary;
         }
         actions = {
             set_asked;
@@ -418,7 +418,7 @@ control ingress(inout headers_t headers,
         headers.shim.resilience = 0;
         headers.shim.lossless_tag = 0;
         headers.shim.tree = 0;
-        headers.shim.hop_limit = MOST_SWITCHES - 1;      // this one is the first
+        headers.shim.hop_limit = MOST_SWITCHES - 1; // this one is the first
         headers.shim.forward_hops = 0;
         headers.shim.reverse_hops = 0;
         headers.shim.ether_type = headers.ethernet.ether_type;
@@ -438,7 +438,7 @@ control ingress(inout headers_t headers,
     @id(ID_TABLE_ENCAP)
     table encap {
         key = {
-            meta.version              : exact @id(1) @name("version");
+            meta.version : exact @id(1) @name("version");
             headers.ethernet.dst_addr : exact @id(2) @name("dst_addr") @format(MAC_ADDRESS);
         }
         actions = {
@@ -468,10 +468,10 @@ control ingress(inout headers_t headers,
     ")
     table local_host {
         key = {
-            meta.version              : exact @id(1) @name("version");
-            headers.shim.destination  : exact @id(2) @name("destination");
+            meta.version : exact @id(1) @name("version");
+            headers.shim.destination : exact @id(2) @name("destination");
             headers.ethernet.dst_addr : ternary @id(3) @name("dst_addr") @format(MAC_ADDRESS);
-            meta.port_status          : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             deliver;
@@ -487,7 +487,7 @@ control ingress(inout headers_t headers,
     // To the next switch. The number keeps the bits of `keep` and gets those of `set`.
     @id(ID_ACTION_SEND)
     action send(@id(1) @refers_to(island_in, port) PortId_t port,
-                @id(2) bit<24> keep, @id(3) bit<24> set) {
+        @id(2) bit<24> keep, @id(3) bit<24> set) {
         for_tm.ucast_egress_port = port;
         headers.shim.resilience = headers.shim.resilience & keep;
         meta.set = set;
@@ -504,7 +504,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("failover-tag-hops-ports5-lossless-exact for tna, e65c135ee4ef6b6a")
+    @switchwright("failover-tag-hops-ports5-lossless-exact for tna, c9a1523ec92825dd")
     @id(ID_TABLE_RES_FORWARD)
     @entry_restriction("
         came_from::mask == 0 || came_from::mask == 511;
@@ -541,7 +541,7 @@ control ingress(inout headers_t headers,
     table port_alive {
         key = {
             for_tm.ucast_egress_port : exact @id(1) @name("port") @refers_to(island_in, port);
-            meta.port_status         : ternary @id(4) @name("port_status");
+            meta.port_status : ternary @id(4) @name("port_status");
         }
         actions = {
             alive;
@@ -605,10 +605,10 @@ control ingress(inout headers_t headers,
     ")
     table classify {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : exact @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : exact @id(2) @name("in_port");
             meta.out_port : exact @id(3) @name("out_port");
-            meta.version  : exact @id(5) @name("version");
+            meta.version : exact @id(5) @name("version");
         }
         actions = {
             set_priorities;
@@ -636,10 +636,10 @@ control ingress(inout headers_t headers,
     ")
     table rewrite {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : exact @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : exact @id(2) @name("in_port");
             meta.out_port : exact @id(3) @name("out_port");
-            meta.version  : exact @id(5) @name("version");
+            meta.version : exact @id(5) @name("version");
         }
         actions = {
             set_tag;
@@ -733,7 +733,7 @@ control ingress(inout headers_t headers,
 
                 // Classify what leaves; what was dropped above is dropped all the same.
                 if (headers.shim.isValid()) {
-                    meta.in_port  = intrinsic.ingress_port;
+                    meta.in_port = intrinsic.ingress_port;
                     meta.out_port = for_tm.ucast_egress_port;
                     classify.apply();
                     rewrite.apply();
@@ -749,11 +749,11 @@ control ingress(inout headers_t headers,
 }
 
 control ingress_deparser(packet_out packet,
-                         inout headers_t headers,
-                         in ingress_metadata_t meta,
-                         in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout headers_t headers,
+    in ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply {
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
@@ -762,9 +762,9 @@ control ingress_deparser(packet_out packet,
 // -------------------------------------------------------------------------------------------------
 
 parser egress_parser(packet_in packet,
-                     out egress_headers_t headers,
-                     out egress_metadata_t meta,
-                     out egress_intrinsic_metadata_t intrinsic) {
+    out egress_headers_t headers,
+    out egress_metadata_t meta,
+    out egress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
         transition accept;
@@ -772,22 +772,22 @@ parser egress_parser(packet_in packet,
 }
 
 control egress(inout egress_headers_t headers,
-               inout egress_metadata_t meta,
-               in egress_intrinsic_metadata_t intrinsic,
-               in egress_intrinsic_metadata_from_parser_t from_parser,
-               inout egress_intrinsic_metadata_for_deparser_t for_deparser,
-               inout egress_intrinsic_metadata_for_output_port_t for_port) {
+    inout egress_metadata_t meta,
+    in egress_intrinsic_metadata_t intrinsic,
+    in egress_intrinsic_metadata_from_parser_t from_parser,
+    inout egress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout egress_intrinsic_metadata_for_output_port_t for_port) {
     apply { }
 }
 
 control egress_deparser(packet_out packet,
-                        inout egress_headers_t headers,
-                        in egress_metadata_t meta,
-                        in egress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout egress_headers_t headers,
+    in egress_metadata_t meta,
+    in egress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply { }
 }
 
 Pipeline(ingress_parser(), ingress(), ingress_deparser(),
-         egress_parser(), egress(), egress_deparser()) pipe;
+    egress_parser(), egress(), egress_deparser()) pipe;
 
 Switch(pipe) main;

@@ -63,49 +63,49 @@ typedef port_id_t port_key_t;
 header bridge_t {
     @padding
     bit<1> padding;
-    bit<1>       has_carrier;
-    bit<3>       class_bits;
-    tag_t        tag;
+    bit<1> has_carrier;
+    bit<3> class_bits;
+    tag_t tag;
 }
 
 struct headers_t {
-    bridge_t     bridge;
-    ethernet_t   ethernet;
-    vlan_t       vlan;
-    arp_ipv4_t   arp;
-    ipv4_t       ipv4;
-    ipv6_t       ipv6;
-    l4_ports_t   l4;
+    bridge_t bridge;
+    ethernet_t ethernet;
+    vlan_t vlan;
+    arp_ipv4_t arp;
+    ipv4_t ipv4;
+    ipv6_t ipv6;
+    l4_ports_t l4;
 }
 
 struct ingress_metadata_t {
     // What the carrier held on arrival.
-    bit<3>       class_bits;
-    tag_t        tag;
-    bool         has_carrier;
-    bool         malformed;
-    bool         checksum_error;
-    priority_t   ing_prio;
+    bit<3> class_bits;
+    tag_t tag;
+    bool has_carrier;
+    bool malformed;
+    bool checksum_error;
+    priority_t ing_prio;
 
     // The ports as `classify` and `rewrite` match them.
-    port_key_t   in_port;
-    port_key_t   out_port;
+    port_key_t in_port;
+    port_key_t out_port;
 
     // Edge.
-    bool         from_host;
-    mac_addr_t   gateway_mac;
-    ipv4_addr_t  arp_difference;   // of sender and target address
+    bool from_host;
+    mac_addr_t gateway_mac;
+    ipv4_addr_t arp_difference; // of sender and target address
 
     // Forwarding. The ports are zero where the packet has none, or is a later fragment.
-    l4_port_t    l4_src_port;
-    l4_port_t    l4_dst_port;
+    l4_port_t l4_src_port;
+    l4_port_t l4_dst_port;
     ecmp_group_t ecmp_group;
-    bit<8>       hash_shift;
-    bit<32>      flow;
-    flow_hash_t  flow_hash;
-    bool         routed;
+    bit<8> hash_shift;
+    bit<32> flow;
+    flow_hash_t flow_hash;
+    bool routed;
 
-    bool         dropped;
+    bool dropped;
     drop_index_t drop_reason;
 }
 
@@ -116,9 +116,9 @@ struct egress_metadata_t {}
 // -------------------------------------------------------------------------------------------------
 
 parser ingress_parser(packet_in packet,
-                      out headers_t headers,
-                      out ingress_metadata_t meta,
-                      out ingress_intrinsic_metadata_t intrinsic) {
+    out headers_t headers,
+    out ingress_metadata_t meta,
+    out ingress_intrinsic_metadata_t intrinsic) {
     Checksum() ipv4_checksum;
 
     state start {
@@ -147,7 +147,7 @@ parser ingress_parser(packet_in packet,
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_VLAN: parse_vlan;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -157,7 +157,7 @@ parser ingress_parser(packet_in packet,
     state parse_vlan {
         packet.extract(headers.vlan);
         transition select(headers.vlan.ether_type) {
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -174,23 +174,23 @@ parser ingress_parser(packet_in packet,
         ipv4_checksum.add(headers.ipv4);
         meta.checksum_error = ipv4_checksum.verify();
         transition select(headers.ipv4.version, headers.ipv4.ihl,
-                          headers.ipv4.fragment_offset, headers.ipv4.protocol) {
-            (4, 5, 0, PROTOCOL_TCP):  parse_l4;
-            (4, 5, 0, PROTOCOL_UDP):  parse_l4;
+            headers.ipv4.fragment_offset, headers.ipv4.protocol) {
+            (4, 5, 0, PROTOCOL_TCP): parse_l4;
+            (4, 5, 0, PROTOCOL_UDP): parse_l4;
             (4, 5, 0, PROTOCOL_SCTP): parse_l4;
-            (4, 5, _, _):             accept;
-            default:                  unsupported;
+            (4, 5, _, _): accept;
+            default: unsupported;
         }
     }
 
     state parse_ipv6 {
         packet.extract(headers.ipv6);
         transition select(headers.ipv6.version, headers.ipv6.next_header) {
-            (6, PROTOCOL_TCP):  parse_l4;
-            (6, PROTOCOL_UDP):  parse_l4;
+            (6, PROTOCOL_TCP): parse_l4;
+            (6, PROTOCOL_UDP): parse_l4;
             (6, PROTOCOL_SCTP): parse_l4;
-            (6, _):             accept;
-            default:            unsupported;
+            (6, _): accept;
+            default: unsupported;
         }
     }
 
@@ -213,11 +213,11 @@ parser ingress_parser(packet_in packet,
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout ingress_metadata_t meta,
-                in ingress_intrinsic_metadata_t intrinsic,
-                in ingress_intrinsic_metadata_from_parser_t from_parser,
-                inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
-                inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+    inout ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_t intrinsic,
+    in ingress_intrinsic_metadata_from_parser_t from_parser,
+    inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout ingress_intrinsic_metadata_for_tm_t for_tm) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     Counter<bit<64>, drop_index_t>(DROP_COUNTER_SIZE, CounterType_t.PACKETS_AND_BYTES) dropped;
@@ -267,7 +267,7 @@ control ingress(inout headers_t headers,
         headers.arp.sender_mac = meta.gateway_mac;
         headers.arp.sender_ip = asked;
         for_tm.ucast_egress_port = intrinsic.ingress_port;
-        meta.has_carrier = false;        // it goes back as it came, no tag is rewritten
+        meta.has_carrier = false; // it goes back as it came, no tag is rewritten
     }
 
     action drop_request() {
@@ -278,13 +278,13 @@ control ingress(inout headers_t headers,
     // condition is too wide for a gateway.
     table arp_request {
         key = {
-            headers.arp.isValid()     : exact;
-            meta.from_host            : exact;
+            headers.arp.isValid() : exact;
+            meta.from_host : exact;
             headers.arp.hardware_type : exact;
             headers.arp.protocol_type : exact;
-            headers.arp.operation     : exact;
-            headers.arp.sender_ip     : ternary;
-            meta.arp_difference       : ternary;
+            headers.arp.operation : exact;
+            headers.arp.sender_ip : ternary;
+            meta.arp_difference : ternary;
         }
         actions = {
             answer_arp;
@@ -304,8 +304,8 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_NEXT_HOP)
     action next_hop(@id(1) PortId_t port,
-                    @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
-                    @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
+        @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
+        @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
         for_tm.ucast_egress_port = port;
         headers.ethernet.src_addr = src_mac;
         headers.ethernet.dst_addr = dst_mac;
@@ -364,12 +364,12 @@ control ingress(inout headers_t headers,
 
     action hash_ipv4_flow() {
         meta.flow = ipv4_flow.get({ headers.ipv4.src_addr, headers.ipv4.dst_addr,
-                                    headers.ipv4.protocol, meta.l4_src_port, meta.l4_dst_port });
+            headers.ipv4.protocol, meta.l4_src_port, meta.l4_dst_port });
     }
 
     action hash_ipv6_flow() {
         meta.flow = ipv6_flow.get({ headers.ipv6.src_addr, headers.ipv6.dst_addr,
-                                    headers.ipv6.next_header, meta.l4_src_port, meta.l4_dst_port });
+            headers.ipv6.next_header, meta.l4_src_port, meta.l4_dst_port });
     }
 
     action shift_flow_0() {
@@ -493,14 +493,14 @@ control ingress(inout headers_t headers,
     Hash<bit<16>>(HashAlgorithm_t.IDENTITY) member_hash;
     ActionProfile(4096) ecmp_profile;
     ActionSelector(ecmp_profile, member_hash, SelectorMode_t.FAIR,
-                   64, 256) ecmp_selector;
+        64, 256) ecmp_selector;
 
     @id(ID_TABLE_ECMP_GROUP)
     @entry_restriction("group != 0")
     table ecmp_group {
         key = {
             meta.ecmp_group : exact @id(1) @name("group");
-            meta.flow_hash  : selector;
+            meta.flow_hash : selector;
         }
         actions = {
             next_hop;
@@ -511,6 +511,23 @@ control ingress(inout headers_t headers,
         size = 256;
     }
 
+    // A packet that comes in by the port of a member has come back: the switch there has lost the
+    // link that this switch still counts on. The hash would choose that member again and again, so
+    // the packet goes on by the next member that leads to another switch.
+    @id(ID_TABLE_ECMP_RETURN)
+    @entry_restriction("group != 0")
+    table ecmp_return {
+        key = {
+            meta.ecmp_group : exact @id(1) @name("group");
+            intrinsic.ingress_port : exact @id(2) @name("in_port");
+        }
+        actions = {
+            next_hop;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        size = 1024;
+    }
     // --- Tagger: (arriving tag, in port, out port) -> both priorities ------------------------------
 
     @id(ID_ACTION_SET_PRIORITIES)
@@ -527,7 +544,7 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact-class3 for tna, 8ba7d2135e952385")
+    @switchwright("tagger-dscp-exact-class3 for tna, 575c8fd66215654d")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;
@@ -535,9 +552,9 @@ control ingress(inout headers_t headers,
     ")
     table classify {
         key = {
-            meta.tag        : exact @id(1) @name("tag");
-            meta.in_port    : exact @id(2) @name("in_port");
-            meta.out_port   : exact @id(3) @name("out_port");
+            meta.tag : exact @id(1) @name("tag");
+            meta.in_port : exact @id(2) @name("in_port");
+            meta.out_port : exact @id(3) @name("out_port");
             meta.class_bits : ternary @id(4) @name("class");
         }
         actions = {
@@ -570,9 +587,9 @@ control ingress(inout headers_t headers,
     ")
     table rewrite {
         key = {
-            meta.tag        : exact @id(1) @name("tag");
-            meta.in_port    : exact @id(2) @name("in_port");
-            meta.out_port   : exact @id(3) @name("out_port");
+            meta.tag : exact @id(1) @name("tag");
+            meta.in_port : exact @id(2) @name("in_port");
+            meta.out_port : exact @id(3) @name("out_port");
             meta.class_bits : ternary @id(4) @name("class");
         }
         actions = {
@@ -633,13 +650,15 @@ control ingress(inout headers_t headers,
                 }
                 if (meta.ecmp_group != 0) {
                     shift_flow.apply();
-                    ecmp_group.apply();
+                    if (!ecmp_return.apply().hit) {
+                        ecmp_group.apply();
+                    }
                 }
 
                 // Classify what leaves.
                 if (meta.routed) {
                     if (meta.has_carrier) {
-                        meta.in_port  = intrinsic.ingress_port;
+                        meta.in_port = intrinsic.ingress_port;
                         meta.out_port = for_tm.ucast_egress_port;
                         headers.bridge.class_bits = meta.class_bits;
                         classify.apply();
@@ -656,9 +675,9 @@ control ingress(inout headers_t headers,
 }
 
 control ingress_deparser(packet_out packet,
-                         inout headers_t headers,
-                         in ingress_metadata_t meta,
-                         in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout headers_t headers,
+    in ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply {
         packet.emit(headers);
     }
@@ -669,9 +688,9 @@ control ingress_deparser(packet_out packet,
 // -------------------------------------------------------------------------------------------------
 
 parser egress_parser(packet_in packet,
-                     out headers_t headers,
-                     out egress_metadata_t meta,
-                     out egress_intrinsic_metadata_t intrinsic) {
+    out headers_t headers,
+    out egress_metadata_t meta,
+    out egress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
         packet.extract(headers.bridge);
@@ -705,11 +724,11 @@ parser egress_parser(packet_in packet,
 }
 
 control egress(inout headers_t headers,
-               inout egress_metadata_t meta,
-               in egress_intrinsic_metadata_t intrinsic,
-               in egress_intrinsic_metadata_from_parser_t from_parser,
-               inout egress_intrinsic_metadata_for_deparser_t for_deparser,
-               inout egress_intrinsic_metadata_for_output_port_t for_port) {
+    inout egress_metadata_t meta,
+    in egress_intrinsic_metadata_t intrinsic,
+    in egress_intrinsic_metadata_from_parser_t from_parser,
+    inout egress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout egress_intrinsic_metadata_for_output_port_t for_port) {
 
     // Packets sent, by egress port ++ EG_PRIO.
     Counter<bit<64>, bit<12>>(CLASS_COUNTER_SIZE, CounterType_t.PACKETS_AND_BYTES) egress_class;
@@ -728,9 +747,9 @@ control egress(inout headers_t headers,
 }
 
 control egress_deparser(packet_out packet,
-                        inout headers_t headers,
-                        in egress_metadata_t meta,
-                        in egress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout headers_t headers,
+    in egress_metadata_t meta,
+    in egress_intrinsic_metadata_for_deparser_t for_deparser) {
     Checksum() ipv4_checksum;
 
     apply {
@@ -738,15 +757,15 @@ control egress_deparser(packet_out packet,
         if (headers.ipv4.isValid()) {
             headers.ipv4.header_checksum = ipv4_checksum.update(
                 { headers.ipv4.version, headers.ipv4.ihl, headers.ipv4.dscp, headers.ipv4.ecn,
-                  headers.ipv4.total_length, headers.ipv4.identification, headers.ipv4.flags,
-                  headers.ipv4.fragment_offset, headers.ipv4.ttl, headers.ipv4.protocol,
-                  headers.ipv4.src_addr, headers.ipv4.dst_addr });
+                    headers.ipv4.total_length, headers.ipv4.identification, headers.ipv4.flags,
+                    headers.ipv4.fragment_offset, headers.ipv4.ttl, headers.ipv4.protocol,
+                    headers.ipv4.src_addr, headers.ipv4.dst_addr });
         }
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
 Pipeline(ingress_parser(), ingress(), ingress_deparser(),
-         egress_parser(), egress(), egress_deparser()) pipe;
+    egress_parser(), egress(), egress_deparser()) pipe;
 
 Switch(pipe) main;

@@ -61,47 +61,47 @@ typedef port_id_t port_key_t;
 header bridge_t {
     @padding
     bit<1> padding;
-    bit<1>       has_carrier;
-    code_t       code;
+    bit<1> has_carrier;
+    code_t code;
 }
 
 struct headers_t {
-    bridge_t     bridge;
-    ethernet_t   ethernet;
-    vlan_t       vlan;
-    arp_ipv4_t   arp;
-    ipv4_t       ipv4;
-    ipv6_t       ipv6;
-    l4_ports_t   l4;
+    bridge_t bridge;
+    ethernet_t ethernet;
+    vlan_t vlan;
+    arp_ipv4_t arp;
+    ipv4_t ipv4;
+    ipv6_t ipv6;
+    l4_ports_t l4;
 }
 
 struct ingress_metadata_t {
     // What the carrier held on arrival.
-    code_t       code;
-    bool         has_carrier;
-    bool         malformed;
-    bool         checksum_error;
-    priority_t   ing_prio;
+    code_t code;
+    bool has_carrier;
+    bool malformed;
+    bool checksum_error;
+    priority_t ing_prio;
 
     // The ports as `classify` and `rewrite` match them.
-    port_key_t   in_port;
-    port_key_t   out_port;
+    port_key_t in_port;
+    port_key_t out_port;
 
     // Edge.
-    bool         from_host;
-    mac_addr_t   gateway_mac;
-    ipv4_addr_t  arp_difference;   // of sender and target address
+    bool from_host;
+    mac_addr_t gateway_mac;
+    ipv4_addr_t arp_difference; // of sender and target address
 
     // Forwarding. The ports are zero where the packet has none, or is a later fragment.
-    l4_port_t    l4_src_port;
-    l4_port_t    l4_dst_port;
+    l4_port_t l4_src_port;
+    l4_port_t l4_dst_port;
     ecmp_group_t ecmp_group;
-    bit<8>       hash_shift;
-    bit<32>      flow;
-    flow_hash_t  flow_hash;
-    bool         routed;
+    bit<8> hash_shift;
+    bit<32> flow;
+    flow_hash_t flow_hash;
+    bool routed;
 
-    bool         dropped;
+    bool dropped;
     drop_index_t drop_reason;
 }
 
@@ -112,9 +112,9 @@ struct egress_metadata_t {}
 // -------------------------------------------------------------------------------------------------
 
 parser ingress_parser(packet_in packet,
-                      out headers_t headers,
-                      out ingress_metadata_t meta,
-                      out ingress_intrinsic_metadata_t intrinsic) {
+    out headers_t headers,
+    out ingress_metadata_t meta,
+    out ingress_intrinsic_metadata_t intrinsic) {
     Checksum() ipv4_checksum;
 
     state start {
@@ -142,7 +142,7 @@ parser ingress_parser(packet_in packet,
         packet.extract(headers.ethernet);
         transition select(headers.ethernet.ether_type) {
             ETHERTYPE_VLAN: parse_vlan;
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -152,7 +152,7 @@ parser ingress_parser(packet_in packet,
     state parse_vlan {
         packet.extract(headers.vlan);
         transition select(headers.vlan.ether_type) {
-            ETHERTYPE_ARP:  parse_arp;
+            ETHERTYPE_ARP: parse_arp;
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_IPV6: parse_ipv6;
             default: accept;
@@ -169,23 +169,23 @@ parser ingress_parser(packet_in packet,
         ipv4_checksum.add(headers.ipv4);
         meta.checksum_error = ipv4_checksum.verify();
         transition select(headers.ipv4.version, headers.ipv4.ihl,
-                          headers.ipv4.fragment_offset, headers.ipv4.protocol) {
-            (4, 5, 0, PROTOCOL_TCP):  parse_l4;
-            (4, 5, 0, PROTOCOL_UDP):  parse_l4;
+            headers.ipv4.fragment_offset, headers.ipv4.protocol) {
+            (4, 5, 0, PROTOCOL_TCP): parse_l4;
+            (4, 5, 0, PROTOCOL_UDP): parse_l4;
             (4, 5, 0, PROTOCOL_SCTP): parse_l4;
-            (4, 5, _, _):             accept;
-            default:                  unsupported;
+            (4, 5, _, _): accept;
+            default: unsupported;
         }
     }
 
     state parse_ipv6 {
         packet.extract(headers.ipv6);
         transition select(headers.ipv6.version, headers.ipv6.next_header) {
-            (6, PROTOCOL_TCP):  parse_l4;
-            (6, PROTOCOL_UDP):  parse_l4;
+            (6, PROTOCOL_TCP): parse_l4;
+            (6, PROTOCOL_UDP): parse_l4;
             (6, PROTOCOL_SCTP): parse_l4;
-            (6, _):             accept;
-            default:            unsupported;
+            (6, _): accept;
+            default: unsupported;
         }
     }
 
@@ -208,11 +208,11 @@ parser ingress_parser(packet_in packet,
 // -------------------------------------------------------------------------------------------------
 
 control ingress(inout headers_t headers,
-                inout ingress_metadata_t meta,
-                in ingress_intrinsic_metadata_t intrinsic,
-                in ingress_intrinsic_metadata_from_parser_t from_parser,
-                inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
-                inout ingress_intrinsic_metadata_for_tm_t for_tm) {
+    inout ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_t intrinsic,
+    in ingress_intrinsic_metadata_from_parser_t from_parser,
+    inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout ingress_intrinsic_metadata_for_tm_t for_tm) {
 
     // Packets dropped by ingress, by the DROP_* reasons of `layout.p4`.
     Counter<bit<64>, drop_index_t>(DROP_COUNTER_SIZE, CounterType_t.PACKETS_AND_BYTES) dropped;
@@ -262,7 +262,7 @@ control ingress(inout headers_t headers,
         headers.arp.sender_mac = meta.gateway_mac;
         headers.arp.sender_ip = asked;
         for_tm.ucast_egress_port = intrinsic.ingress_port;
-        meta.has_carrier = false;        // it goes back as it came, no tag is rewritten
+        meta.has_carrier = false; // it goes back as it came, no tag is rewritten
     }
 
     action drop_request() {
@@ -273,13 +273,13 @@ control ingress(inout headers_t headers,
     // condition is too wide for a gateway.
     table arp_request {
         key = {
-            headers.arp.isValid()     : exact;
-            meta.from_host            : exact;
+            headers.arp.isValid() : exact;
+            meta.from_host : exact;
             headers.arp.hardware_type : exact;
             headers.arp.protocol_type : exact;
-            headers.arp.operation     : exact;
-            headers.arp.sender_ip     : ternary;
-            meta.arp_difference       : ternary;
+            headers.arp.operation : exact;
+            headers.arp.sender_ip : ternary;
+            meta.arp_difference : ternary;
         }
         actions = {
             answer_arp;
@@ -299,8 +299,8 @@ control ingress(inout headers_t headers,
 
     @id(ID_ACTION_NEXT_HOP)
     action next_hop(@id(1) PortId_t port,
-                    @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
-                    @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
+        @id(2) @format(MAC_ADDRESS) mac_addr_t src_mac,
+        @id(3) @format(MAC_ADDRESS) mac_addr_t dst_mac) {
         for_tm.ucast_egress_port = port;
         headers.ethernet.src_addr = src_mac;
         headers.ethernet.dst_addr = dst_mac;
@@ -359,12 +359,12 @@ control ingress(inout headers_t headers,
 
     action hash_ipv4_flow() {
         meta.flow = ipv4_flow.get({ headers.ipv4.src_addr, headers.ipv4.dst_addr,
-                                    headers.ipv4.protocol, meta.l4_src_port, meta.l4_dst_port });
+            headers.ipv4.protocol, meta.l4_src_port, meta.l4_dst_port });
     }
 
     action hash_ipv6_flow() {
         meta.flow = ipv6_flow.get({ headers.ipv6.src_addr, headers.ipv6.dst_addr,
-                                    headers.ipv6.next_header, meta.l4_src_port, meta.l4_dst_port });
+            headers.ipv6.next_header, meta.l4_src_port, meta.l4_dst_port });
     }
 
     action shift_flow_0() {
@@ -488,14 +488,14 @@ control ingress(inout headers_t headers,
     Hash<bit<16>>(HashAlgorithm_t.IDENTITY) member_hash;
     ActionProfile(4096) ecmp_profile;
     ActionSelector(ecmp_profile, member_hash, SelectorMode_t.FAIR,
-                   64, 256) ecmp_selector;
+        64, 256) ecmp_selector;
 
     @id(ID_TABLE_ECMP_GROUP)
     @entry_restriction("group != 0")
     table ecmp_group {
         key = {
             meta.ecmp_group : exact @id(1) @name("group");
-            meta.flow_hash  : selector;
+            meta.flow_hash : selector;
         }
         actions = {
             next_hop;
@@ -506,6 +506,23 @@ control ingress(inout headers_t headers,
         size = 256;
     }
 
+    // A packet that comes in by the port of a member has come back: the switch there has lost the
+    // link that this switch still counts on. The hash would choose that member again and again, so
+    // the packet goes on by the next member that leads to another switch.
+    @id(ID_TABLE_ECMP_RETURN)
+    @entry_restriction("group != 0")
+    table ecmp_return {
+        key = {
+            meta.ecmp_group : exact @id(1) @name("group");
+            intrinsic.ingress_port : exact @id(2) @name("in_port");
+        }
+        actions = {
+            next_hop;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction();
+        size = 1024;
+    }
     // --- Tagger: (arriving tag, in port, out port) -> both priorities ------------------------------
 
     @id(ID_ACTION_SET_PRIORITIES)
@@ -522,15 +539,15 @@ control ingress(inout headers_t headers,
     }
 
     // What this text is: a switch tells it with its tables, and `push` holds it against the build's.
-    @switchwright("tagger-dscp-exact for tna, d6f470e972e0c852")
+    @switchwright("tagger-dscp-exact for tna, 3ef204586708e4ad")
     @id(ID_TABLE_CLASSIFY)
     @entry_restriction("
         tag != 0;
     ")
     table classify {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : exact @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : exact @id(2) @name("in_port");
             meta.out_port : exact @id(3) @name("out_port");
         }
         actions = {
@@ -559,8 +576,8 @@ control ingress(inout headers_t headers,
     ")
     table rewrite {
         key = {
-            meta.code     : exact @id(1) @name("tag");
-            meta.in_port  : exact @id(2) @name("in_port");
+            meta.code : exact @id(1) @name("tag");
+            meta.in_port : exact @id(2) @name("in_port");
             meta.out_port : exact @id(3) @name("out_port");
         }
         actions = {
@@ -618,14 +635,16 @@ control ingress(inout headers_t headers,
                 }
                 if (meta.ecmp_group != 0) {
                     shift_flow.apply();
-                    ecmp_group.apply();
+                    if (!ecmp_return.apply().hit) {
+                        ecmp_group.apply();
+                    }
                 }
 
                 // Classify what leaves.
                 if (meta.routed) {
                     if (meta.has_carrier) {
                         headers.bridge.has_carrier = 1;
-                        meta.in_port  = intrinsic.ingress_port;
+                        meta.in_port = intrinsic.ingress_port;
                         meta.out_port = for_tm.ucast_egress_port;
                         headers.bridge.code = meta.code;
                         classify.apply();
@@ -642,9 +661,9 @@ control ingress(inout headers_t headers,
 }
 
 control ingress_deparser(packet_out packet,
-                         inout headers_t headers,
-                         in ingress_metadata_t meta,
-                         in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout headers_t headers,
+    in ingress_metadata_t meta,
+    in ingress_intrinsic_metadata_for_deparser_t for_deparser) {
     apply {
         packet.emit(headers);
     }
@@ -655,9 +674,9 @@ control ingress_deparser(packet_out packet,
 // -------------------------------------------------------------------------------------------------
 
 parser egress_parser(packet_in packet,
-                     out headers_t headers,
-                     out egress_metadata_t meta,
-                     out egress_intrinsic_metadata_t intrinsic) {
+    out headers_t headers,
+    out egress_metadata_t meta,
+    out egress_intrinsic_metadata_t intrinsic) {
     state start {
         packet.extract(intrinsic);
         packet.extract(headers.bridge);
@@ -691,11 +710,11 @@ parser egress_parser(packet_in packet,
 }
 
 control egress(inout headers_t headers,
-               inout egress_metadata_t meta,
-               in egress_intrinsic_metadata_t intrinsic,
-               in egress_intrinsic_metadata_from_parser_t from_parser,
-               inout egress_intrinsic_metadata_for_deparser_t for_deparser,
-               inout egress_intrinsic_metadata_for_output_port_t for_port) {
+    inout egress_metadata_t meta,
+    in egress_intrinsic_metadata_t intrinsic,
+    in egress_intrinsic_metadata_from_parser_t from_parser,
+    inout egress_intrinsic_metadata_for_deparser_t for_deparser,
+    inout egress_intrinsic_metadata_for_output_port_t for_port) {
 
     // Packets sent, by egress port ++ EG_PRIO.
     Counter<bit<64>, bit<12>>(CLASS_COUNTER_SIZE, CounterType_t.PACKETS_AND_BYTES) egress_class;
@@ -714,9 +733,9 @@ control egress(inout headers_t headers,
 }
 
 control egress_deparser(packet_out packet,
-                        inout headers_t headers,
-                        in egress_metadata_t meta,
-                        in egress_intrinsic_metadata_for_deparser_t for_deparser) {
+    inout headers_t headers,
+    in egress_metadata_t meta,
+    in egress_intrinsic_metadata_for_deparser_t for_deparser) {
     Checksum() ipv4_checksum;
 
     apply {
@@ -724,15 +743,15 @@ control egress_deparser(packet_out packet,
         if (headers.ipv4.isValid()) {
             headers.ipv4.header_checksum = ipv4_checksum.update(
                 { headers.ipv4.version, headers.ipv4.ihl, headers.ipv4.dscp, headers.ipv4.ecn,
-                  headers.ipv4.total_length, headers.ipv4.identification, headers.ipv4.flags,
-                  headers.ipv4.fragment_offset, headers.ipv4.ttl, headers.ipv4.protocol,
-                  headers.ipv4.src_addr, headers.ipv4.dst_addr });
+                    headers.ipv4.total_length, headers.ipv4.identification, headers.ipv4.flags,
+                    headers.ipv4.fragment_offset, headers.ipv4.ttl, headers.ipv4.protocol,
+                    headers.ipv4.src_addr, headers.ipv4.dst_addr });
         }
-        packet.emit(headers);          // in the order of headers_t, valid ones only
+        packet.emit(headers); // in the order of headers_t, valid ones only
     }
 }
 
 Pipeline(ingress_parser(), ingress(), ingress_deparser(),
-         egress_parser(), egress(), egress_deparser()) pipe;
+    egress_parser(), egress(), egress_deparser()) pipe;
 
 Switch(pipe) main;
