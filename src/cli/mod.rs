@@ -168,8 +168,10 @@ fn tool(argument: &OsStr) -> Option<&str> {
 enum CalledBy {
     /// Ours.
     Own,
-    /// A link with the name of BMv2's switch.
+    /// A link with the name of `simple_switch_grpc`.
     Bmv2,
+    /// A link with the name of `simple_switch`, whose callers know Thrift only.
+    SimpleSwitch,
 }
 
 fn called_by() -> CalledBy {
@@ -178,7 +180,8 @@ fn called_by() -> CalledBy {
         .map(OsString::as_os_str)
         .and_then(tool)
     {
-        Some("simple_switch" | "simple_switch_grpc") => CalledBy::Bmv2,
+        Some("simple_switch") => CalledBy::SimpleSwitch,
+        Some("simple_switch_grpc") => CalledBy::Bmv2,
         _ => CalledBy::Own,
     }
 }

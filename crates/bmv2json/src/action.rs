@@ -413,7 +413,7 @@ impl Reader<'_> {
         input.retain(|a| !matches!(a, Arg::Named(kind, _) if kind == "payload"));
         let payload = input.len() < before;
         input.retain(|a| header_name(a).is_none_or(|h| !absent.contains(&h)));
-        let algorithm = self.algorithm(&c.algo)?;
+        let algorithm = self.algorithm(&c.algo, Some(name))?;
         Ok((algorithm, self.data("", &input)?, payload))
     }
 

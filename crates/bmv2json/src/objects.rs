@@ -99,12 +99,27 @@ impl Reader<'_> {
         self.member("CloneType", &["I2E", "E2E"], index)
     }
 
-    /// A member of `HashAlgorithm`.
-    pub(crate) fn algorithm(&mut self, name: &str) -> Read<ExprId> {
+    /// A member of `HashAlgorithm`. The parameters of a custom CRC are those of a calculation, so each has a member of its own.
+    pub(crate) fn algorithm(&mut self, name: &str, calculation: Option<&str>) -> Read<ExprId> {
         let name = if name == "cksum16" { "csum16" } else { name };
-        let index = (0u32..).zip(ALGORITHMS).find(|(_, a)| *a == name);
-        let (index, _) = index.ok_or_else(|| self.unsupported(format!("algorithm `{name}`")))?;
-        Ok(self.member("HashAlgorithm", &ALGORITHMS, index))
+        let json = self.json;
+        let custom = (1..).zip(&json.calculations).filter_map(|(number, c)| {
+            let member = format!("{}@{number}:{}", c.algo, c.name);
+            c.algo
+                .ends_with("_custom")
+                .then_some((c.name.as_str(), member))
+        });
+        let custom: Vec<(&str, String)> = custom.collect();
+        let own = calculation.and_then(|of| custom.iter().position(|(name, _)| *name == of));
+        let index = match own {
+            Some(place) => Some(ALGORITHMS.len() + place),
+            None => ALGORITHMS.iter().position(|known| *known == name),
+        };
+        let index = index.and_then(|index| u32::try_from(index).ok());
+        let index = index.ok_or_else(|| self.unsupported(format!("algorithm `{name}`")))?;
+        let custom = custom.iter().map(|(_, member)| member.as_str());
+        let members: Vec<&str> = ALGORITHMS.into_iter().chain(custom).collect();
+        Ok(self.member("HashAlgorithm", &members, index))
     }
 
     fn array(
@@ -154,7 +169,7 @@ impl Reader<'_> {
         let made = match &p.selector {
             None => instance(&p.name, ExternType::ActionProfile, vec![("size", size)]),
             Some(s) => {
-                let algorithm = self.algorithm(&s.algo)?;
+                let algorithm = self.algorithm(&s.algo, None)?;
                 let width = self.size(64); // BMv2 takes the hash as it is
                 let args = vec![
                     ("algorithm", algorithm),

@@ -307,11 +307,11 @@ fn answer(request: Request, subject: &Subject) -> Answer {
 const NOT_LOSSLESS: &str =
     "the switch is not lossless, or has no program yet; start it with --lossless";
 
-fn is_lossless(engine: &EngineHandle) -> bool {
+pub(crate) fn is_lossless(engine: &EngineHandle) -> bool {
     matches!(engine.inspect(|_, _, _| ()), Ok(Some(())))
 }
 
-fn set_queues(
+pub(crate) fn set_queues(
     engine: &EngineHandle,
     range: QueueRange,
     setting: QueueSetting,
@@ -325,7 +325,7 @@ fn set_queues(
     }
 }
 
-fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> {
+pub(crate) fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> {
     // A data plane that has stopped has no ports up.
     let up = engine.ports().unwrap_or_default();
     let status = |info: crate::ports::PortInfo| {

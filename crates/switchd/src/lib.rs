@@ -1,7 +1,8 @@
 //! The switch as a process: P4Runtime server, ports, link status, persistence.
 //!
 //! [`engine`] owns the data plane on a thread of its own, [`ports`] are its packets' ways in and out; [`translate`] speaks
-//! P4Runtime's messages; [`server`] is the service and keeps its state on disk ([`persist`]).
+//! P4Runtime's messages; [`server`] is the service and keeps its state on disk ([`persist`]); [`thrift`] serves
+//! the clients of BMv2's `simple_switch`.
 
 pub mod admin;
 pub mod engine;
@@ -9,6 +10,7 @@ mod port_names;
 pub mod ports;
 pub mod server;
 mod sockets;
+pub mod thrift;
 pub mod translate;
 
 pub use server::persist;

@@ -1,7 +1,7 @@
 //! The arguments of `switchwright switch`: its own, and the whole line of `simple_switch_grpc`, which is accepted
 //! unchanged. What that line asks for and we do otherwise is told once; it is no error.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU8;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,6 +66,10 @@ pub(in crate::cli) struct Switch {
     /// Ports read NAME_in.pcap and write NAME_out.pcap instead of an interface, after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(super) use_files: Option<u64>,
+    /// Serve BMv2's Thrift services at this port too, for simple_switch_CLI, runtime_CLI and p4-utils; 0 takes any that is free
+    /// [default: none; 9090 under the names simple_switch and simple_switch_grpc]
+    #[arg(long, value_name = "PORT")]
+    pub(super) thrift_port: Option<u16>,
     /// The most memory that building a program may take that a client pushes.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", help_heading = PUSHED)]
     pub(super) build_memory: Bytes,
@@ -139,7 +143,7 @@ pub(super) struct Target {
     #[arg(long, help_heading = SERVER)]
     pub(super) grpc_server_with_client_auth: bool,
     #[arg(long, hide = true)]
-    disable_swap: bool,
+    pub(super) disable_swap: bool,
     #[arg(long, hide = true)]
     enable_swap: bool,
     #[arg(long, hide = true)]
@@ -158,9 +162,6 @@ pub(super) struct Target {
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Foreign {
-    /// Names the admin socket, so that `switchwright cli --thrift-port` finds the switch.
-    #[arg(long, hide = true)]
-    pub(super) thrift_port: Option<u16>,
     #[arg(long, hide = true)]
     log_console: bool,
     #[arg(long, hide = true)]
@@ -357,11 +358,6 @@ impl Switch {
     pub(super) fn remarks(&self) -> Vec<String> {
         let foreign = &self.foreign;
         let mut remarks = Vec::new();
-        if let Some(port) = foreign.thrift_port {
-            remarks.push(format!(
-                "--thrift-port {port}: Thrift is not served; `switchwright cli --thrift-port {port}` takes simple_switch_CLI's commands"
-            ));
-        }
         for (given, what) in [
             (foreign.nanolog.is_some(), "--nanolog"),
             (foreign.notifications_addr.is_some(), "--notifications-addr"),
@@ -390,6 +386,17 @@ impl Switch {
         remarks
     }
 
+    /// What is dangerous about where Thrift is served.
+    pub(super) fn thrift_exposure(&self, grpc: IpAddr) -> Option<String> {
+        let address = self.thrift_address(grpc)?;
+        address.ip().to_canonical().is_unspecified().then(|| {
+            format!(
+                "Thrift is served at {address}, which knows neither encryption nor passwords: whoever reaches this machine can replace \
+                 the program and its entries; `switchwright switch --thrift-port PORT` serves it where P4Runtime is"
+            )
+        })
+    }
+
     /// What is dangerous about where the server listens.
     pub(super) fn exposure(&self, address: SocketAddr) -> Option<String> {
         let plain = self.target.grpc_server_cert.is_none();
@@ -400,6 +407,11 @@ impl Switch {
                  by --grpc-server-cacert and --grpc-server-with-client-auth"
             )
         })
+    }
+
+    /// Where the Thrift services are, if they are served: as BMv2 does it under its names, else beside P4Runtime.
+    pub(super) fn thrift_address(&self, grpc: IpAddr) -> Option<SocketAddr> {
+        thrift_address(called_by(), self.thrift_port, grpc)
     }
 
     /// Where the P4Runtime server listens.
@@ -423,11 +435,26 @@ impl Switch {
 /// Where that tool's server listens unless told otherwise.
 const BMV2_ADDRESS: &str = "0.0.0.0:9559";
 
+/// `simple_switch` serves no P4Runtime: several of them may run in one place, and none takes a port that nobody asked for.
+const ANY_PORT: &str = "127.0.0.1:0";
+
 /// Who is called by the name of simple_switch_grpc listens where its callers expect it.
 fn default_address(called_by: CalledBy) -> &'static str {
     match called_by {
         CalledBy::Bmv2 => BMV2_ADDRESS,
+        CalledBy::SimpleSwitch => ANY_PORT,
         CalledBy::Own => DEFAULT_ADDRESS,
+    }
+}
+
+/// See [`Switch::thrift_address`].
+fn thrift_address(called_by: CalledBy, port: Option<u16>, grpc: IpAddr) -> Option<SocketAddr> {
+    match called_by {
+        CalledBy::SimpleSwitch | CalledBy::Bmv2 => {
+            let port = port.unwrap_or(switchd::thrift::DEFAULT_PORT);
+            Some((Ipv4Addr::UNSPECIFIED, port).into())
+        }
+        CalledBy::Own => port.map(|port| (grpc, port).into()),
     }
 }
 
@@ -487,7 +514,7 @@ mod tests {
         assert_eq!(switch.program.as_deref(), Some("build/x.json"));
         assert_eq!(switch.target.cpu_port, Some(255));
         assert_eq!(switch.address().expect("address").port(), 50051);
-        assert_eq!(switch.remarks().len(), 5, "{:?}", switch.remarks());
+        assert_eq!(switch.remarks().len(), 4, "{:?}", switch.remarks());
     }
 
     #[test]

@@ -9,13 +9,14 @@ mod lossless;
 mod program;
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use device::buffer::BufferConfig;
 use netlab::{NetError, PacketOptions};
+use p4runtime::p4::v1::ForwardingPipelineConfig;
 use quantities::PortId;
 use serde::Serialize;
 use switchd::admin::{Admin, RunFolder, Subject};
@@ -24,6 +25,7 @@ use switchd::persist::StoreError;
 use switchd::ports::{PortBinding, PortError, PortOptions, PortSet, PortSpec, Ports};
 use switchd::server::build::{ChildBuilder, PipelineBuilder};
 use switchd::server::{self, Server, ServerConfig, ServerError, Tls};
+use switchd::thrift::{self, ThriftServer};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -50,6 +52,7 @@ struct Opened {
     ports: Ports,
     sets: Vec<PortSet>,
     listener: TcpListener,
+    thrift: Option<TcpListener>,
     folder: RunFolder,
 }
 
@@ -59,6 +62,8 @@ struct Ready {
     ready: bool,
     device_id: u64,
     address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thrift: Option<String>,
     threads: u8,
     admin: PathBuf,
     ports: Vec<String>,
@@ -74,7 +79,11 @@ impl Switch {
         }
         // Wrong arguments come to light before anything is opened.
         let config = self.server_config()?;
-        if let Some(danger) = self.exposure(config.address) {
+        let dangers = [
+            self.exposure(config.address),
+            self.thrift_exposure(config.address.ip()),
+        ];
+        for danger in dangers.into_iter().flatten() {
             terminal.finding(format!("warning: {danger}"));
         }
         let read = |path| program::read(path, terminal);
@@ -113,6 +122,7 @@ impl Switch {
             ports,
             sets,
             listener: server::listen(config.address).map_err(server_fault)?,
+            thrift: self.listen_for_thrift(config.address, terminal)?,
             folder: RunFolder::here(),
         })
     }
@@ -134,6 +144,7 @@ impl Switch {
             mut ports,
             sets,
             listener,
+            thrift,
             folder,
         } = opened;
         let engine_config = EngineConfig {
@@ -158,14 +169,17 @@ impl Switch {
         let program = match start {
             _ if restored => None,
             None => None,
-            Some(start) => Some(self.load(start, &engine, &server)?),
+            Some(start) => Some(self.load(start, &engine, &server, terminal)?),
         };
         let ports = Arc::new(Mutex::new(ports));
-        let admin = self.open_admin(runtime, &folder, &server, &ports, &engine)?;
+        let thrift = self.serve_thrift(runtime, thrift, &server, &ports, &engine)?;
+        let thrift_port = thrift.as_ref().map(|thrift| thrift.address().port());
+        let admin = self.open_admin(runtime, &folder, &server, &ports, &engine, thrift_port)?;
         let ready = Ready {
             ready: true,
             device_id: self.device_id,
             address: server.address().to_string(),
+            thrift: thrift.as_ref().map(|thrift| thrift.address().to_string()),
             threads: self.threads,
             admin: admin.path().to_owned(),
             ports: bindings.iter().map(ToString::to_string).collect(),
@@ -176,6 +190,7 @@ impl Switch {
         runtime.block_on(stop.any());
         terminal.note("stopping");
         drop(admin);
+        drop(thrift);
         runtime.block_on(server.stop());
         drop(ports);
         engine.stop();
@@ -240,9 +255,60 @@ impl Switch {
         Ok(config)
     }
 
-    /// Runs the program of the command line. A P4 source brings its own P4Info, so that controllers find a pipeline set;
-    /// a BMv2 JSON has none, as with BMv2: packets pass, and controllers push before they write.
-    fn load(&self, start: Start, engine: &Engine, server: &Server) -> Result<String, Fault> {
+    /// Takes the address of the Thrift services, if they are to be served. A port that nobody asked for may be taken already.
+    fn listen_for_thrift(
+        &self,
+        grpc: SocketAddr,
+        terminal: &Terminal,
+    ) -> Result<Option<TcpListener>, Fault> {
+        let Some(address) = self.thrift_address(grpc.ip()) else {
+            return Ok(None);
+        };
+        match server::listen(address) {
+            Ok(listener) => Ok(Some(listener)),
+            Err(error) if self.thrift_port.is_none() => {
+                terminal.note(format!(
+                    "note: Thrift is not served: {error}; name another port with --thrift-port"
+                ));
+                Ok(None)
+            }
+            Err(error) => Err(Fault::with(Status::Target, error)
+                .help("take another port with --thrift-port, or stop what listens there")),
+        }
+    }
+
+    fn serve_thrift(
+        &self,
+        runtime: &Runtime,
+        listener: Option<TcpListener>,
+        server: &Server,
+        ports: &Arc<Mutex<Ports>>,
+        engine: &Engine,
+    ) -> Result<Option<ThriftServer>, Fault> {
+        let Some(listener) = listener else {
+            return Ok(None);
+        };
+        let subject = thrift::Subject {
+            switch: Arc::clone(server.switch()),
+            ports: Arc::clone(ports),
+            engine: engine.handle().clone(),
+            device_id: self.device_id,
+            swap: !self.target.disable_swap,
+        };
+        let start = async { ThriftServer::start(listener, subject, thrift::Limits::default()) };
+        let started = runtime.block_on(start);
+        started.input("the Thrift server").map(Some)
+    }
+
+    /// Runs the program of the command line. A P4 source brings its own P4Info; that of a BMv2 JSON is made of its names. Controllers
+    /// find a pipeline set. What has no control plane that we know runs all the same, and controllers push before they write.
+    fn load(
+        &self,
+        start: Start,
+        engine: &Engine,
+        server: &Server,
+        terminal: &Terminal,
+    ) -> Result<String, Fault> {
         let name = self.program.clone().unwrap_or_default();
         match start {
             Start::Source(config) => {
@@ -250,7 +316,17 @@ impl Switch {
                 loaded.map_err(|refusal| Fault::input(format!("{name}: {refusal}")))?;
             }
             Start::Json(text) => {
+                let config = ForwardingPipelineConfig {
+                    p4_device_config: text.clone().into_bytes(),
+                    ..Default::default()
+                };
+                let Err(refusal) = server.switch().load(config) else {
+                    return Ok(name);
+                };
                 let program = bmv2json::read(&text).input(&name)?;
+                terminal.note(format!(
+                    "note: {name}: no entries can be written: {refusal}"
+                ));
                 let executor = engine.handle().build(Arc::new(program)).input(&name)?;
                 engine.handle().replace(executor).input(&name)?;
             }
@@ -265,6 +341,7 @@ impl Switch {
         server: &Server,
         ports: &Arc<Mutex<Ports>>,
         engine: &Engine,
+        thrift_port: Option<u16>,
     ) -> Result<Admin, Fault> {
         folder.sweep();
         let default = || folder.switch(server.address().port());
@@ -277,7 +354,7 @@ impl Switch {
         };
         let open = || {
             let mut admin = Admin::open(&path, subject)?;
-            if let Some(port) = self.foreign.thrift_port {
+            if let Some(port) = thrift_port {
                 admin.also(folder.thrift(port))?;
             }
             Ok::<_, std::io::Error>(admin)

@@ -28,7 +28,7 @@ fn the_command_line_fills_a_switch_that_forwards() {
             &second,
             PROGRAM,
             "--thrift-port",
-            "9090",
+            "0",
             "--",
             "--grpc-server-addr",
             "127.0.0.1:0",

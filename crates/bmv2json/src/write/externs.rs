@@ -283,7 +283,10 @@ impl Writer<'_> {
         let expr = &self.p.exprs[e];
         match (&expr.kind, &self.p.types[expr.ty]) {
             (ExprKind::Const(Const::Enum(i)), Type::Enum { members, .. }) => {
-                let name = members.get(*i as usize).cloned();
+                let name = members.get(*i as usize);
+                // What a named calculation had when it was read is made anew.
+                let name = name.and_then(|name| name.split('@').next());
+                let name = name.map(str::to_owned);
                 name.ok_or_else(|| self.error("an algorithm that there is not"))
             }
             _ => Err(self.error("an algorithm that is not known when the program is compiled")),

@@ -28,7 +28,7 @@ use super::runtime::{Runtime, WideOp};
 use super::site::{Site, first_case};
 use crate::exec::{Batch, Departure, DropReason};
 use crate::externs::counter::CounterCell;
-use crate::externs::hash::HashAlgorithm;
+use crate::externs::hash::{Calculation, HashAlgorithm};
 use crate::forward::Way;
 use crate::path::Pass;
 use crate::state::{ExternState, RuntimeState};
@@ -717,7 +717,7 @@ helpers! {
     /// Hashes bytes with the algorithm of a number (see [`hash_number`]).
     Hash = hash(ctx: *mut Ctx, algorithm: u64, data: *const u8, len: u64) {
         let data = slice::from_raw_parts(data, len as usize);
-        Ctx::runtime(ctx).hash(HASHES[algorithm as usize], data)
+        Ctx::runtime(ctx).hash(numbered_hash(algorithm), data)
     }
     /// Makes the extern call of a site: argument words, answer words.
     Extern = call_extern(ctx: *mut Ctx, site: u64, args: *const u64, out: *mut u64) {
@@ -811,12 +811,10 @@ helpers! {
     }
 }
 
-/// Hash algorithms by the number compiled code knows them by.
-const HASHES: [HashAlgorithm; 11] = [
+/// Hash algorithms without parameters, by the number compiled code knows them by.
+const HASHES: [HashAlgorithm; 9] = [
     HashAlgorithm::Crc32,
-    HashAlgorithm::Crc32Custom,
     HashAlgorithm::Crc16,
-    HashAlgorithm::Crc16Custom,
     HashAlgorithm::Random,
     HashAlgorithm::Identity,
     HashAlgorithm::Csum16,
@@ -826,8 +824,28 @@ const HASHES: [HashAlgorithm; 11] = [
     HashAlgorithm::LowBits,
 ];
 
+/// Numbers of custom CRCs begin here, in either width; the calculation is added.
+const CUSTOM_16: u64 = 1 << 16;
+const CUSTOM_32: u64 = 2 << 16;
+
 /// The number of an algorithm for [`Helper::Hash`].
 pub(super) fn hash_number(algorithm: HashAlgorithm) -> u64 {
-    let position = HASHES.iter().position(|known| *known == algorithm);
-    position.unwrap_or(0) as u64
+    match algorithm {
+        HashAlgorithm::Crc16Custom(Calculation(number)) => CUSTOM_16 + u64::from(number),
+        HashAlgorithm::Crc32Custom(Calculation(number)) => CUSTOM_32 + u64::from(number),
+        _ => {
+            let position = HASHES.iter().position(|known| *known == algorithm);
+            position.unwrap_or(0) as u64
+        }
+    }
+}
+
+/// The algorithm of a number that [`hash_number`] made.
+fn numbered_hash(number: u64) -> HashAlgorithm {
+    let calculation = Calculation(number as u16);
+    match number {
+        CUSTOM_32.. => HashAlgorithm::Crc32Custom(calculation),
+        CUSTOM_16.. => HashAlgorithm::Crc16Custom(calculation),
+        _ => HASHES[number as usize],
+    }
 }

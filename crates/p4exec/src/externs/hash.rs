@@ -4,21 +4,30 @@
 //! Input is the concatenation of the fields, most significant bit first, the last byte filled up
 //! with zero bits. (Tofino's CRCs take zero bits in front: programs for it have them among the
 //! fields.) `csum16` is the Internet checksum (RFC 1071). The `_custom` algorithms are CRCs whose
-//! parameters may be set; unset they equal CRC-16/ARC and CRC-32/ISO-HDLC, as in BMv2.
+//! parameters may be set, for each calculation that has a name; unset they equal CRC-16/ARC and
+//! CRC-32/ISO-HDLC, as in BMv2.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// A calculation whose CRC has parameters of its own, by the number that the program's JSON gives it; all that have no name share 0.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Calculation(pub u16);
+
 /// The algorithms of v1model's `HashAlgorithm` and of Tofino's `HashAlgorithm_t`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum HashAlgorithm {
     /// CRC-32/ISO-HDLC.
     Crc32,
     /// A CRC of 32 bits with parameters of its own.
-    Crc32Custom,
+    Crc32Custom(Calculation),
     /// CRC-16/ARC.
     Crc16,
     /// A CRC of 16 bits with parameters of its own.
-    Crc16Custom,
+    Crc16Custom(Calculation),
     /// A random number: see [`super::random`].
     Random,
     /// The first eight bytes as a number.
@@ -38,7 +47,7 @@ pub enum HashAlgorithm {
 }
 
 /// A CRC in the Rocksoft model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CrcConfig {
     /// Bits of the remainder, 1 to 64.
     pub width: u32,
@@ -313,18 +322,15 @@ pub fn identity(data: &[u8]) -> u64 {
 pub struct Hashers {
     crc16: Crc,
     crc32: Crc,
-    /// `crc16_custom`, replaceable.
-    pub crc16_custom: Crc,
-    /// `crc32_custom`, replaceable.
-    pub crc32_custom: Crc,
+    /// The custom ones whose parameters were set.
+    custom: BTreeMap<HashAlgorithm, Crc>,
 }
 
 impl Default for Hashers {
     fn default() -> Self {
         let (crc16, crc32) = (Crc::new(CrcConfig::CRC16), Crc::new(CrcConfig::CRC32));
         Self {
-            crc16_custom: crc16.clone(),
-            crc32_custom: crc32.clone(),
+            custom: BTreeMap::new(),
             crc16,
             crc32,
         }
@@ -332,14 +338,36 @@ impl Default for Hashers {
 }
 
 impl Hashers {
+    /// The parameters of a custom CRC, if some were set.
+    #[must_use]
+    pub fn custom(&self, algorithm: HashAlgorithm) -> Option<CrcConfig> {
+        self.custom.get(&algorithm).map(|crc| crc.config)
+    }
+
+    /// Sets the parameters of a custom CRC, or takes them away.
+    pub fn set_custom(&mut self, algorithm: HashAlgorithm, config: Option<CrcConfig>) {
+        match config {
+            Some(config) => drop(self.custom.insert(algorithm, Crc::new(config))),
+            None => drop(self.custom.remove(&algorithm)),
+        }
+    }
+
     /// The hash of some bytes; `None` for [`HashAlgorithm::Random`].
     #[must_use]
     pub fn compute(&self, algorithm: HashAlgorithm, data: &[u8]) -> Option<u64> {
         Some(match algorithm {
             HashAlgorithm::Crc32 => self.crc32.compute(data),
-            HashAlgorithm::Crc32Custom => self.crc32_custom.compute(data),
+            HashAlgorithm::Crc32Custom(_) => self
+                .custom
+                .get(&algorithm)
+                .unwrap_or(&self.crc32)
+                .compute(data),
             HashAlgorithm::Crc16 => self.crc16.compute(data),
-            HashAlgorithm::Crc16Custom => self.crc16_custom.compute(data),
+            HashAlgorithm::Crc16Custom(_) => self
+                .custom
+                .get(&algorithm)
+                .unwrap_or(&self.crc16)
+                .compute(data),
             HashAlgorithm::Random => return None,
             HashAlgorithm::Identity => identity(data),
             HashAlgorithm::Csum16 => u64::from(internet_checksum(data)),

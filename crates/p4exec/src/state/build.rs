@@ -15,7 +15,7 @@ use super::{
     TableCells, ValueSetState,
 };
 use crate::externs::counter::{CounterArray, CounterCell, CounterKind};
-use crate::externs::hash::{CrcConfig, HashAlgorithm};
+use crate::externs::hash::{Calculation, CrcConfig, HashAlgorithm};
 use crate::externs::meter::{Meter, MeterArray, MeterKind};
 use crate::externs::register::RegisterArray;
 use crate::limits::{MAX_INSTRUCTIONS, MAX_STACK_BYTES};
@@ -341,13 +341,18 @@ fn meter_kind(member: Option<&str>) -> MeterKind {
     }
 }
 
-/// The algorithm of a member of `HashAlgorithm`, or of Tofino's `HashAlgorithm_t`.
+/// The algorithm of a member of `HashAlgorithm`, or of Tofino's `HashAlgorithm_t`. What a named calculation of BMv2's JSON has is a
+/// member of its own: `crc32_custom@NUMBER:NAME`.
 pub(crate) fn hash_algorithm(member: &str) -> Option<HashAlgorithm> {
+    let (member, number) = match member.split_once('@') {
+        Some((member, rest)) => (member, rest.split(':').next()?.parse().ok()?),
+        None => (member, 0),
+    };
     Some(match member {
         "crc32" | "CRC32" => HashAlgorithm::Crc32,
-        "crc32_custom" => HashAlgorithm::Crc32Custom,
+        "crc32_custom" => HashAlgorithm::Crc32Custom(Calculation(number)),
         "crc16" | "CRC16" => HashAlgorithm::Crc16,
-        "crc16_custom" => HashAlgorithm::Crc16Custom,
+        "crc16_custom" => HashAlgorithm::Crc16Custom(Calculation(number)),
         "random" => HashAlgorithm::Random,
         "RANDOM" => HashAlgorithm::Crc(CrcConfig::RANDOM),
         "identity" => HashAlgorithm::Identity,

@@ -7,6 +7,7 @@ use super::data::DataOp;
 use super::replication::{CloneSession, Copies, Replica};
 use super::update::{EntryRef, Update};
 use super::{ExternConfig, StateError};
+use crate::externs::hash::{CrcConfig, HashAlgorithm};
 use crate::tables::profile::{Group, Member};
 use crate::tables::table::RareOptions;
 use crate::tables::{
@@ -59,6 +60,11 @@ enum Change {
         set: usize,
         old: Vec<Vec<FieldMatch>>,
         new: Vec<Vec<FieldMatch>>,
+    },
+    Crc {
+        algorithm: HashAlgorithm,
+        old: Option<CrcConfig>,
+        new: Option<CrcConfig>,
     },
 }
 
@@ -116,6 +122,14 @@ impl Change {
             }
             Self::ValueSet { set, old, new } => {
                 control.value_sets[*set].put(choose(old, new, forward));
+            }
+            Self::Crc {
+                algorithm,
+                old,
+                new,
+            } => {
+                let config = choose(old, new, forward);
+                control.hashers.set_custom(*algorithm, config);
             }
         }
     }
@@ -420,6 +434,14 @@ impl Transaction<'_> {
                 self.put(DataOp::Register(register, index, value))
             }
             Update::SetValueSet { set, members } => self.set_value_set(set, &members),
+            Update::SetCrc { algorithm, config } => {
+                self.change(Change::Crc {
+                    algorithm,
+                    old: self.control.hashers.custom(algorithm),
+                    new: config,
+                });
+                Ok(())
+            }
             other => self.apply_profile(other),
         }
     }

@@ -8,6 +8,7 @@ use quantities::Nanos;
 use super::replication::{CloneSession, Copies, Replica};
 use super::{ControlState, Delta, RuntimeState, StateError, Transaction};
 use crate::externs::counter::CounterCell;
+use crate::externs::hash::{CrcConfig, HashAlgorithm};
 use crate::externs::meter::{Marked, MeterConfig};
 use crate::tables::{
     ActionCall, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, GroupId,
@@ -152,6 +153,11 @@ pub enum Update {
     SetValueSet {
         set: ValueSetId,
         members: Vec<Vec<FieldMatch>>,
+    },
+    /// Sets the parameters of a custom CRC; `None` brings back those that BMv2 begins with.
+    SetCrc {
+        algorithm: HashAlgorithm,
+        config: Option<CrcConfig>,
     },
 }
 

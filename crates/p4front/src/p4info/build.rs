@@ -23,7 +23,7 @@ use crate::source::Span;
 use crate::types::Ty;
 
 /// Size of a table that gives none, as p4c has it.
-const DEFAULT_TABLE_SIZE: u64 = 1024;
+pub(super) const DEFAULT_TABLE_SIZE: u64 = 1024;
 
 /// P4Info while it is built.
 pub(super) struct Builder<'a, 'd> {
@@ -610,7 +610,7 @@ pub(super) fn match_kind(kind: &p4ir::MatchKind) -> Option<Match> {
     }
 }
 
-fn scope(scope: p4ir::ActionScope) -> proto::action_ref::Scope {
+pub(super) fn scope(scope: p4ir::ActionScope) -> proto::action_ref::Scope {
     use proto::action_ref::Scope;
     match scope {
         p4ir::ActionScope::TableAndDefault => Scope::TableAndDefault,

@@ -4,6 +4,7 @@
 //! traversal too: blocks of the package in order, then what they contain.
 
 mod build;
+mod derived;
 mod entries;
 mod facts;
 mod ids;
@@ -14,6 +15,7 @@ mod reach;
 mod types;
 
 pub(crate) use build::build;
+pub use derived::p4info_of;
 pub use entries::initial_entries;
 pub(crate) use facts::{Facts, SelectorFact};
 pub(crate) use types::{Decls, Records};

@@ -34,7 +34,7 @@ struct FlatField {
 }
 
 /// A meter's unit; P4Runtime has none for both.
-fn meter_spec(unit: Unit) -> MeterSpec {
+pub(super) fn meter_spec(unit: Unit) -> MeterSpec {
     use proto::meter_spec;
     let unit = match unit {
         Unit::Packets => meter_spec::Unit::Packets,

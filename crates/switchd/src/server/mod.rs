@@ -5,6 +5,7 @@
 //! [`primacy`] say who may, [`build`] makes pushed programs ready, [`switch`] does the work in [`crate::translate`]'s terms,
 //! [`reads`] runs what only looks, [`dispatch`] carries the data plane's news to the streams.
 
+mod amend;
 pub mod answers;
 mod batch;
 pub mod build;

@@ -1,6 +1,7 @@
 //! Forwarding pipelines: from the bytes a client pushes to a program that runs (P4Runtime 1.5, chapters 7, 14 and 15;
 //! p4runtime.md 25, 26).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use p4exec::BuildError;
@@ -41,11 +42,11 @@ fn is_text(bytes: &[u8]) -> bool {
         .any(|b| *b < 0x20 && !b"\t\n\x0b\x0c\r".contains(b))
 }
 
-/// The program in a device config: P4 text, BMv2 JSON, or either wrapped.
+/// The text of a device config, raw or wrapped: P4 or BMv2 JSON.
 ///
 /// # Errors
-/// INVALID_ARGUMENT with what the front end says.
-pub fn read_device_config(bytes: &[u8]) -> Result<ValidProgram, Refusal> {
+/// INVALID_ARGUMENT if there is none.
+pub fn device_text(bytes: &[u8]) -> Result<Cow<'_, str>, Refusal> {
     let expected = "expected P4_16 text or BMv2 JSON, raw or in a p4.tmp.P4DeviceConfig";
     if bytes.is_empty() {
         return Err(Refusal::invalid(format!(
@@ -59,15 +60,24 @@ pub fn read_device_config(bytes: &[u8]) -> Result<ValidProgram, Refusal> {
             .filter(|d| !d.is_empty() && is_text(d));
         let data = data
             .ok_or_else(|| Refusal::invalid(format!("p4_device_config is no text; {expected}")))?;
-        return read_device_config(&data);
+        return Ok(Cow::Owned(device_text(&data)?.into_owned()));
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|e| Refusal::invalid(format!("p4_device_config is not UTF-8: {e}")))?;
-    if bmv2json::is_json(text) {
-        return bmv2json::read(text)
+    Ok(Cow::Borrowed(text))
+}
+
+/// The program in a device config.
+///
+/// # Errors
+/// INVALID_ARGUMENT with what the front end says.
+pub fn read_device_config(bytes: &[u8]) -> Result<ValidProgram, Refusal> {
+    let text = device_text(bytes)?;
+    if bmv2json::is_json(&text) {
+        return bmv2json::read(&text)
             .map_err(|e| Refusal::invalid(format!("p4_device_config: {e}")));
     }
-    compile(text)
+    compile(&text)
 }
 
 /// A program comes alone and sees built-in files only: a client must not make the switch read those of its machine.
@@ -96,9 +106,24 @@ fn cut(text: &str, length: usize) -> &str {
         .map_or(text, |(end, _)| &text[..end])
 }
 
-fn p4info(config: &v1::ForwardingPipelineConfig) -> Result<&P4Info, Refusal> {
-    let info = config.p4info.as_ref();
-    info.ok_or_else(|| Refusal::invalid("the config has no p4info"))
+/// The P4Info of a configuration. BMv2 JSON may come without: it is that of the program then.
+fn p4info<'a>(
+    config: &'a v1::ForwardingPipelineConfig,
+    program: &ValidProgram,
+) -> Result<Cow<'a, P4Info>, Refusal> {
+    match &config.p4info {
+        Some(info) => Ok(Cow::Borrowed(info)),
+        None if bmv2json::is_json(&device_text(&config.p4_device_config)?) => {
+            Ok(Cow::Owned(p4front::p4info_of(program)))
+        }
+        None => Err(no_p4info()),
+    }
+}
+
+/// Why a configuration without P4Info is refused.
+#[must_use]
+pub fn no_p4info() -> Refusal {
+    Refusal::invalid("the config has no p4info")
 }
 
 fn unfit(error: BuildError) -> Refusal {
@@ -110,9 +135,9 @@ fn read(
     config: &v1::ForwardingPipelineConfig,
     names: &Arc<PortNames>,
 ) -> Result<(Arc<ValidProgram>, Schema), Refusal> {
-    let info = p4info(config)?;
     let program = Arc::new(read_device_config(&config.p4_device_config)?);
-    let schema = Schema::new(Arc::clone(&program), info, names)?;
+    let info = p4info(config, &program)?;
+    let schema = Schema::new(Arc::clone(&program), &info, names)?;
     Ok((program, schema))
 }
 
@@ -154,17 +179,21 @@ impl Pipeline {
         ready: ReadyProgram,
     ) -> Result<Self, Refusal> {
         let names = engine.port_names();
-        let schema = Schema::new(Arc::clone(&ready.program), p4info(&config)?, names)?;
+        let info = p4info(&config, &ready.program)?;
+        let schema = Schema::new(Arc::clone(&ready.program), &info, names)?;
         let executor = engine.link(ready).map_err(unfit)?;
         Ok(Self::new(engine, config, schema, executor))
     }
 
     fn new(
         engine: &EngineHandle,
-        config: v1::ForwardingPipelineConfig,
+        mut config: v1::ForwardingPipelineConfig,
         schema: Schema,
         executor: BoxedExecutor,
     ) -> Self {
+        if config.p4info.is_none() {
+            config.p4info = Some(p4front::p4info_of(&schema.program));
+        }
         let control = Control::new(engine, executor);
         Self {
             config,

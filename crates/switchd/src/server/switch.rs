@@ -12,13 +12,13 @@ use super::batch::Batch;
 use super::build::{Builds, PipelineBuilder};
 use super::encoded::EncodedWrite;
 use super::persist::Store;
-use super::pipeline::Pipeline;
+use super::pipeline::{Pipeline, no_p4info};
 use super::primacy::{Primacy, Step};
 use super::restore;
 use super::roles::{Permissions, Roles};
 use super::status::batch_status;
 use crate::engine::{self, EngineHandle};
-use crate::translate::fast::Reader;
+use crate::translate::fast::{Reader, Short};
 use crate::translate::refusal::Refusal;
 
 /// The program that runs, and one that was saved to run later.
@@ -37,7 +37,7 @@ impl Pipelines {
         self.saved.as_ref().or(self.running.as_ref())
     }
 
-    fn current_mut(&mut self) -> Option<&mut Pipeline> {
+    pub(super) fn current_mut(&mut self) -> Option<&mut Pipeline> {
         self.saved.as_mut().or(self.running.as_mut())
     }
 }
@@ -52,7 +52,7 @@ pub struct Switch {
     pub engine: EngineHandle,
     /// Who may change it.
     pub primacy: Primacy,
-    builds: Builds,
+    pub(super) builds: Builds,
     pipelines: RwLock<Pipelines>,
     /// Writers that wait for readers of the pipelines.
     writers: AtomicUsize,
@@ -190,33 +190,48 @@ impl Switch {
             permissions: step.permissions(),
             restoring: false,
         };
-        let schema = Arc::clone(&pipeline.contents.schema);
         let current = pipeline.contents.reader();
         let is_current = reader.as_ref().is_some_and(|reader| reader.is(current));
         if !is_current {
             *self.reader() = Some(current.clone());
         }
         let ahead = if is_current { &ahead[..] } else { &[] };
-        let mut staging = pipeline.contents.begin();
-        let refusals = batch
-            .stage(&mut staging, &schema, &request.updates, ahead, whole)
-            .map_err(|e| Status::internal(e.to_string()))?;
-        if running && let Some(store) = self.store().as_mut() {
-            // Nothing may be in force that would not survive: if it cannot be kept, it is taken back.
-            let kept = store.batch(request, &refusals, whole);
-            kept.map_err(|e| Status::unavailable(format!("the state cannot be saved: {e}")))?;
-        }
-        let delta = staging.finish();
-        pipeline.contents.commit(delta)?;
-        if running && let Some(store) = self.store().as_mut() {
-            store.compact_if_large(pipeline);
-        }
+        let refusals = self.put_in_force(pipeline, running, &batch, request, ahead, whole)?;
         drop(pipelines);
         self.changed.notify_one();
         if refusals.is_empty() {
             return Ok(());
         }
         Err(batch_status(request.updates.len(), &refusals))
+    }
+
+    /// Makes a batch in a pipeline, keeps it on disk if the pipeline is the one that runs, and gives it to the data plane. Refused
+    /// updates come back with their places.
+    pub(super) fn put_in_force(
+        &self,
+        pipeline: &mut Pipeline,
+        running: bool,
+        batch: &Batch<'_>,
+        request: &EncodedWrite,
+        ahead: &[Option<Short<'_>>],
+        whole: bool,
+    ) -> Result<Vec<(usize, Refusal)>, Refusal> {
+        let schema = Arc::clone(&pipeline.contents.schema);
+        let mut staging = pipeline.contents.begin();
+        let refusals = batch
+            .stage(&mut staging, &schema, &request.updates, ahead, whole)
+            .map_err(|e| Refusal::internal(e.to_string()))?;
+        if running && let Some(store) = self.store().as_mut() {
+            // Nothing may be in force that would not survive: if it cannot be kept, it is taken back.
+            let kept = store.batch(request, &refusals, whole);
+            kept.map_err(|e| Refusal::unavailable(format!("the state cannot be saved: {e}")))?;
+        }
+        let delta = staging.finish();
+        pipeline.contents.commit(delta)?;
+        if running && let Some(store) = self.store().as_mut() {
+            store.compact_if_large(pipeline);
+        }
+        Ok(refusals)
     }
 
     /// Sets the pipeline (chapter 14; p4runtime.md 25). A bad program leaves the old one running. Until the program is built nothing is
@@ -260,6 +275,7 @@ impl Switch {
                 "COMMIT takes no config: it runs the one that was saved",
             )),
             (_, None) => Err(Refusal::invalid("the config is missing")),
+            (_, Some(config)) if config.p4info.is_none() => Err(no_p4info()),
             (Action::Verify, Some(config)) => {
                 self.builds.verify(config).await?;
                 Ok(None)
@@ -282,6 +298,15 @@ impl Switch {
     /// See chapter 14.
     pub fn change(&self, step: Step, change: Change) -> Result<(), Status> {
         may_set_pipeline(step.permissions())?;
+        let retired = self.make_change(change)?;
+        drop(step);
+        // Freeing a large pipeline takes long, and holds up nobody here.
+        drop(retired);
+        Ok(())
+    }
+
+    /// Changes the pipelines, whoever asked for it; what goes out of use comes back.
+    pub(super) fn make_change(&self, change: Change) -> Result<Retired, Refusal> {
         let retired = {
             let mut pipelines = self.pipelines_mut();
             match change {
@@ -304,11 +329,8 @@ impl Switch {
                 }
             }
         };
-        drop(step);
         self.changed.notify_one();
-        // Freeing a large pipeline takes long, and holds up nobody here.
-        drop(retired);
-        Ok(())
+        Ok(retired)
     }
 
     fn launch(
@@ -391,7 +413,7 @@ pub enum Change {
 
 /// What a change put out of use, to be freed when nobody waits for it.
 #[derive(Default)]
-struct Retired {
+pub(super) struct Retired {
     _ran: engine::Retired,
     _saved: Option<Pipeline>,
     _running: Option<Pipeline>,

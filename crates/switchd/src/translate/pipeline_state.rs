@@ -406,6 +406,14 @@ impl<'b> Staging<'b> {
         true
     }
 
+    /// Changes the state as no message of P4Runtime says it.
+    ///
+    /// # Errors
+    /// Why the state refuses it.
+    pub fn apply(&mut self, update: Update) -> Result<(), Refusal> {
+        self.change(update)
+    }
+
     /// Makes one update, as a whole or not at all.
     ///
     /// # Errors
