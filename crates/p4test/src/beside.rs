@@ -172,6 +172,8 @@ impl Beside {
                 let mut all = members.iter().flat_map(|member| member.iter().zip(fields));
                 all.all(fits).then_some(())?;
             }
+            // A calculation of the JSON has parameters that the source's do not share.
+            Update::SetCrc { .. } => return None,
             Update::SetMulticastGroup { .. }
             | Update::SetCloneSession { .. }
             | Update::SetBackups { .. } => {}

@@ -154,10 +154,9 @@ impl Derived<'_> {
                 .map_or(0, |name| self.symbols.id(Kind::ActionProfile, name)),
             direct_resource_ids: table.direct.iter().filter_map(direct).collect(),
             size: table
-                .size
-                .filter(|size| *size > 0)
-                .and_then(|size| size.to_i64())
-                .unwrap_or(DEFAULT_TABLE_SIZE),
+                .capacity(Some(DEFAULT_TABLE_SIZE))
+                .and_then(|size| i64::try_from(size).ok())
+                .unwrap_or(i64::MAX),
             idle_timeout_behavior: behaviour.into(),
             is_const_table: table.const_entries,
             has_initial_entries: !table.entries.is_empty(),
