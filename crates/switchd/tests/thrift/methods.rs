@@ -299,14 +299,13 @@ fn defaults_and_ages(c: &mut Client) {
     );
     let entry = &entries(c, "I.exact_one")[0];
     assert_eq!(entry.fields(5).unwrap().i32(1).unwrap(), 60_000);
-    assert_eq!(
-        c.standard("bm_mt_set_entry_ttl", age("I.begun", 0)),
-        code(25)
-    );
-    assert_eq!(
-        c.standard("bm_mt_set_entry_ttl", age("I.begun", 1)),
-        code(6)
-    );
+    // The JSON does not say which entries are `const`; BMv2 takes all initial entries for it.
+    for handle in [0, 1] {
+        assert_eq!(
+            c.standard("bm_mt_set_entry_ttl", age("I.begun", handle)),
+            code(25)
+        );
+    }
 }
 
 fn members_and_groups(c: &mut Client) {
