@@ -242,7 +242,7 @@ fn obey(
                 let status = net.run_on(id, &words[1..])?;
                 // Who typed Ctrl-C knows why the command ended.
                 let interrupted = interrupts.is_some_and(Interrupts::seen);
-                if !status.success() && !(interrupted && ended_by_hand(status)) {
+                if !(status.success() || interrupted && ended_by_hand(status)) {
                     return Ok(Outcome::Failed(status.to_string()));
                 }
             }

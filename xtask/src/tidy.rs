@@ -18,7 +18,7 @@ struct Street {
 const STREETS: &[Street] = &[
     Street {
         within: "crates/topology/src/",
-        rooms: &[&["routes"]],
+        rooms: &[&["routes"], &["generate"]],
     },
     Street {
         within: "crates/p4gen/src/",

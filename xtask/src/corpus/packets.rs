@@ -11,12 +11,12 @@ pub(super) fn packets() -> Vec<String> {
     let one = |i: usize| {
         let length = 14 + random.below(114);
         let mut bytes: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
-        if i % 2 == 0 {
+        if i.is_multiple_of(2) {
             bytes[12..14].copy_from_slice(&[0x08, 0x00]);
             bytes.resize(length.max(60), 0);
             bytes[14] = 0x45;
             bytes[22] = 64;
-            bytes[23] = if i % 4 == 0 { 6 } else { 17 };
+            bytes[23] = if i.is_multiple_of(4) { 6 } else { 17 };
         }
         bytes.iter().fold(String::new(), |mut text, byte| {
             // Writing to a string cannot fail.

@@ -393,10 +393,7 @@ impl<'t> Context<'t> {
     /// The tokens of the expression that ends in front of `end`: names, members, calls, elements.
     fn chain(&self, end: usize) -> &'t [Token] {
         let mut start = end;
-        loop {
-            let Some(last) = start.checked_sub(1) else {
-                break;
-            };
+        while let Some(last) = start.checked_sub(1) {
             match self.kind(last) {
                 Some(TokenKind::Punct(Punct::RParen | Punct::RBracket)) => {
                     let Some(open) = self.opening(last) else {

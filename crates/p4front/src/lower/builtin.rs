@@ -7,9 +7,9 @@ use p4ir::{
     ExternMethod, ExternType, Place, Projection, StmtKind,
 };
 
+use super::args::{ArgVal, Args};
 use super::assign::Selection;
 use super::built_in::members_of;
-use super::call::{ArgVal, Args};
 use super::value::{Elab, Object, Val};
 use super::{BodyKind, Lowerer};
 use crate::ast::{self, DeclKind, ExprKind, MethodKind, NodeId};

@@ -4,63 +4,13 @@ use std::rc::Rc;
 
 use p4ir::{Assign, Block, Callee, Place, StmtKind, VarKind};
 
-use super::assign::LValue;
+use super::args::{ArgVal, Args, Matched, Passing, objects_apart};
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, Body, BodyKind, Entity, FunctionInstance, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, ExprKind};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::types::Ty;
-
-/// An argument bound to a parameter.
-pub(super) enum ArgVal<'a> {
-    /// By value.
-    Value(Elab<'a>),
-    /// `out` or `inout`: where it is, saved; and the value of an `inout` argument, where a later argument has effects.
-    Ref(LValue<'a>, Option<Elab<'a>>),
-    /// `_` for an `out` parameter.
-    Ignored,
-    /// An optional parameter without argument.
-    Omitted,
-}
-
-/// The arguments of a call matched to the parameters.
-pub(super) struct Matched<'a> {
-    /// The argument of each parameter, `None` where the call has none.
-    pub(super) slots: Vec<Option<&'a ast::Arg>>,
-    /// Positions of the parameters in the order of evaluation: as the call writes the arguments,
-    /// then those without argument.
-    pub(super) order: Vec<usize>,
-}
-
-/// The elaborated arguments of a call.
-pub(super) struct Args<'a> {
-    /// One per parameter, in the order of the parameters.
-    pub(super) values: Vec<ArgVal<'a>>,
-    /// As in [`Matched`].
-    pub(super) order: Vec<usize>,
-}
-
-impl<'a> Args<'a> {
-    /// The arguments with something of their parameters, in the order of evaluation. Results are copied out in
-    /// this order too (P4_16, section 6.8, step 6).
-    pub(super) fn as_written<T>(self, params: Vec<T>) -> Vec<(T, ArgVal<'a>)> {
-        let pairs = params.into_iter().zip(self.values);
-        let mut pairs: Vec<Option<_>> = pairs.map(Some).collect();
-        let slots = self.order.into_iter();
-        slots
-            .filter_map(|slot| pairs.get_mut(slot)?.take())
-            .collect()
-    }
-}
-
-/// How a parameter is passed.
-#[derive(Clone, Debug)]
-pub(super) struct Passing {
-    pub(super) place: Place,
-    pub(super) ty: Ty,
-    pub(super) direction: Direction,
-}
 
 impl<'a> Lowerer<'a> {
     pub(super) fn call(
@@ -672,7 +622,7 @@ impl<'a> Lowerer<'a> {
             let temp = self.temp(ty, span);
             (temp, Place::var(*var), ty.clone())
         });
-        let given = args.as_written(passing);
+        let given = args.into_written(passing);
         self.emit_call(Callee::Function(f.id), given, result.as_ref(), span);
         match result {
             Some((temp, _, ty)) => Elab::place(ty, temp, false),
@@ -712,7 +662,7 @@ impl<'a> Lowerer<'a> {
                 direction: p.decl.direction,
             })
             .collect();
-        let given = values.as_written(passing);
+        let given = values.into_written(passing);
         self.emit_call(Callee::Action(info.id), given, None, span);
     }
 
@@ -842,25 +792,6 @@ impl<'a> Lowerer<'a> {
             _ => self.builtin(object, &ty, member, args, span),
         }
     }
-}
-
-/// Extern objects among the arguments of a function, and the others in the order in which they are written.
-fn objects_apart<'a>(args: Args<'a>) -> (Vec<Elab<'a>>, Args<'a>) {
-    let (mut objects, mut values) = (Vec::new(), Vec::new());
-    let mut places = vec![None; args.values.len()];
-    for (slot, value) in args.values.into_iter().enumerate() {
-        match value {
-            ArgVal::Value(v) if matches!(v.ty, Ty::Extern(..)) => objects.push(v),
-            other => {
-                places[slot] = Some(values.len());
-                values.push(other);
-            }
-        }
-    }
-    let order = args.order.iter();
-    let order = order.filter_map(|slot| places.get(*slot).copied().flatten());
-    let order = order.collect();
-    (objects, Args { values, order })
 }
 
 /// Whether every path through a block ends in `return` or `exit`.

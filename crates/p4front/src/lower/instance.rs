@@ -2,8 +2,8 @@
 
 use p4ir::{Assign, Block, Callee, ExternInstance, ExternType, Place, StmtKind, VarKind};
 
+use super::args::{ArgVal, Args, Passing};
 use super::assign::Selection;
-use super::call::{ArgVal, Args, Passing};
 use super::value::{Elab, Object, Val};
 use super::{Body, BodyKind, Entity, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, MethodKind, NodeId};
@@ -488,7 +488,7 @@ impl<'a> Lowerer<'a> {
         // Storage of the first caller that this call has to borrow, with a place to save it.
         let mut borrowed: Vec<(Passing, Place)> = Vec::new();
         let params = bindings.iter().zip(unshared).collect();
-        for ((bound, place), value) in args.as_written(params) {
+        for ((bound, place), value) in args.into_written(params) {
             match bound {
                 Bound::Object(first) => self.same_number(first, &value, span),
                 Bound::Alias(p) if place.as_ref() == Some(&p.place) => {}

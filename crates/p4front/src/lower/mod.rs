@@ -14,6 +14,7 @@
 
 mod annot;
 mod apply;
+mod args;
 mod assign;
 mod built_in;
 mod builtin;

@@ -6,7 +6,8 @@ use p4ir::{
     ArgValue, Callee, ExternInstance, ExternType, Package, PackageArg, Place, VarId, VarKind,
 };
 
-use super::call::{Passing, is_optional};
+use super::args::Passing;
+use super::call::is_optional;
 use super::instance::Bound;
 use super::value::{Elab, Object, Val};
 use super::{Entity, Lowerer};

@@ -9,7 +9,7 @@ use p4ir::{
     Table, TableAction, TableId,
 };
 
-use super::call::Passing;
+use super::args::Passing;
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, ActionParam, Entity, Lowerer, annot, undeclared};
 use crate::ast::{self, Direction, ExprKind, PropertyValue};
@@ -403,7 +403,7 @@ impl<'a> Lowerer<'a> {
         let bound = self.bind(&what, params, args, span);
         let values = bound.and_then(|bound| self.arguments(params, &tys, &bound, span));
         match values {
-            Some(values) => self.copies(values.as_written(passing), span),
+            Some(values) => self.copies(values.into_written(passing), span),
             None => (Vec::new(), Block::new()),
         }
     }

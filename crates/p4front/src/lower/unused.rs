@@ -2,7 +2,8 @@
 
 use p4ir::{Place, VarKind};
 
-use super::call::{Passing, is_optional};
+use super::args::Passing;
+use super::call::is_optional;
 use super::instance::{BlockInstance, Bound};
 use super::value::{Elab, Object, Val};
 use super::{Body, BodyKind, Lowerer};

@@ -52,7 +52,7 @@ pub(super) fn notes(list: &[ast::Annotation], skip: &[&str]) -> Notes {
                     annotations::string(a).unwrap_or_default();
             }
             _ if skip.contains(&name) => {}
-            _ => out.plain.push(as_written(a)),
+            _ => out.plain.push(into_written(a)),
         }
     }
     out
@@ -102,7 +102,7 @@ const LISTS: [&str; 3] = [
 ];
 
 /// `@name` or `@name(tokens)`.
-pub(super) fn as_written(a: &ast::Annotation) -> String {
+pub(super) fn into_written(a: &ast::Annotation) -> String {
     let AnnotationBody::Unstructured(tokens) = &a.body else {
         return format!("@{}", a.name);
     };

@@ -13,8 +13,7 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::update::Type;
 use thrift::protocol::TType;
 
-use super::keys::key_messages;
-use super::tables::update;
+use super::keys::{key_messages, update_of};
 use super::value::{Fields, Value, WrongType};
 use super::{Call, Fault, Outcome};
 use crate::translate::pipeline_state::PipelineState;
@@ -62,7 +61,7 @@ fn change<const CODE: i32>(
         let entities = make(contents)?.into_iter();
         Ok::<_, Refused<CODE>>(
             entities
-                .map(|entity| update(Type::Modify, entity))
+                .map(|entity| update_of(Type::Modify, entity))
                 .collect(),
         )
     };

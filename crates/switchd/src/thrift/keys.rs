@@ -3,7 +3,8 @@
 use p4exec::tables::{ActionCall, FieldMatch, MatchKind};
 use p4exec::value::Bits;
 use p4runtime::bytestring::canonical;
-use p4runtime::p4::v1;
+use p4runtime::p4::v1::entity::Entity;
+use p4runtime::p4::v1::{self, update};
 use thrift::protocol::TType;
 
 use super::Fault;
@@ -227,4 +228,14 @@ pub(super) fn action_values(schema: &Schema, call: &ActionCall) -> (Value, Value
     let bytes = |bits: &Bits| Value::Bytes(canonical(&bits.to_bytes_be()).to_vec());
     let data = call.args.iter().map(bytes).collect();
     (Value::text(name), Value::List(TType::String, data))
+}
+
+/// An update of P4Runtime that does something with an entity.
+pub(super) fn update_of(kind: update::Type, entity: Entity) -> v1::Update {
+    v1::Update {
+        r#type: kind.into(),
+        entity: Some(v1::Entity {
+            entity: Some(entity),
+        }),
+    }
 }

@@ -8,8 +8,7 @@ use p4runtime::p4::v1::update::Type;
 use thrift::protocol::TType;
 use tonic::Code;
 
-use super::keys::{action_values, code, read_action};
-use super::tables::update;
+use super::keys::{action_values, code, read_action, update_of};
 use super::value::Value;
 use super::{Call, Fault, Outcome};
 use crate::translate::pipeline_state::PipelineState;
@@ -116,7 +115,7 @@ fn add(
     let made = call.subject.switch.amend::<Refused>(|contents| {
         let (id, entity) = make(contents, &name)?;
         added = id;
-        Ok(vec![update(Type::Insert, entity)])
+        Ok(vec![update_of(Type::Insert, entity)])
     });
     made.map_err(fault)?;
     Ok(Some(Value::I32(handle_of(added))))
@@ -131,7 +130,7 @@ fn change(
 ) -> Outcome {
     let name = call.args.text(2)?;
     let make =
-        |contents: &PipelineState| Ok::<_, Refused>(vec![update(kind, make(contents, &name)?)]);
+        |contents: &PipelineState| Ok::<_, Refused>(vec![update_of(kind, make(contents, &name)?)]);
     let made = call.subject.switch.amend(make);
     made.map_err(fault)?;
     Ok(None)

@@ -16,7 +16,7 @@ use p4runtime::p4::v1::update::Type;
 use quantities::PortId;
 use serde_json::json;
 
-use super::tables::update;
+use super::keys::update_of;
 use super::value::{Fields, Value};
 use super::{Call, Fault, Outcome};
 use crate::translate::pipeline_state::PipelineState;
@@ -214,7 +214,7 @@ fn group_update(
     let replicas = copies
         .iter()
         .map(|(port, rid)| replica(contents, *port, *rid));
-    update(
+    update_of(
         kind,
         replication(Entry::MulticastGroupEntry(v1::MulticastGroupEntry {
             multicast_group_id: group.into(),
@@ -475,7 +475,7 @@ fn set_session(call: &Call<'_>, number: i32, port: Option<i32>, group: Option<i3
                     ..Default::default()
                 };
                 let entity = replication(Entry::CloneSessionEntry(entry));
-                Ok::<_, Refusal>(vec![update(kind, entity)])
+                Ok::<_, Refusal>(vec![update_of(kind, entity)])
             };
             switch.amend(make).map_err(session_fault)?;
         }
@@ -510,7 +510,7 @@ fn unset_session(call: &Call<'_>, number: i32) -> Outcome {
         session_id: session,
         ..Default::default()
     };
-    let updates = vec![update(
+    let updates = vec![update_of(
         Type::Delete,
         replication(Entry::CloneSessionEntry(entry)),
     )];

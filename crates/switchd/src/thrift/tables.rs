@@ -14,7 +14,7 @@ use p4runtime::p4::v1::update;
 use tonic::Code;
 
 use super::arrays::{counter_value, rates_value, read_rates};
-use super::keys::{action_values, code, key_messages, key_value, read_action, read_key};
+use super::keys::{action_values, code, key_messages, key_value, read_action, read_key, update_of};
 use super::profiles::{handle_of, id_of};
 use super::value::Value;
 use super::{Call, Fault, Memory, Outcome};
@@ -54,15 +54,6 @@ impl From<Refusal> for Entries {
             _ => code::ERROR,
         };
         Self(Fault::Refused(code, refusal.message))
-    }
-}
-
-pub(super) fn update(kind: update::Type, entity: Entity) -> v1::Update {
-    v1::Update {
-        r#type: kind.into(),
-        entity: Some(v1::Entity {
-            entity: Some(entity),
-        }),
     }
 }
 
@@ -219,7 +210,7 @@ pub(super) fn clear_entries(call: &Call<'_>) -> Outcome {
             Ok(some
                 .map(|entry| {
                     slots.push(entry.handle().0);
-                    update(
+                    update_of(
                         update::Type::Delete,
                         Entity::TableEntry(named(&table, entry)),
                     )
@@ -325,7 +316,7 @@ fn add(call: &Call<'_>, target: &Target, options: i16) -> Outcome {
             };
             // It is set once.
             let _ = place.set((table.table, key, priority));
-            Ok(vec![update(
+            Ok(vec![update_of(
                 update::Type::Insert,
                 Entity::TableEntry(entry),
             )])
@@ -368,7 +359,7 @@ fn modify(
         }
         let mut entry = whole(contents, table, entry)?;
         change(contents, table, &mut entry)?;
-        Ok(vec![update(
+        Ok(vec![update_of(
             update::Type::Modify,
             Entity::TableEntry(entry),
         )])
@@ -428,7 +419,7 @@ fn delete(call: &Call<'_>, indirect: bool) -> Outcome {
         }
         place = Some((table.table, entry.handle().0));
         let entry = named(table, entry);
-        Ok(vec![update(
+        Ok(vec![update_of(
             update::Type::Delete,
             Entity::TableEntry(entry),
         )])
@@ -458,7 +449,7 @@ fn set_default(call: &Call<'_>, table: &TableSchema, action: Option<v1::Action>)
         action: action.and_then(|action| acting(Type::Action(action))),
         ..Default::default()
     };
-    let updates = vec![update(update::Type::Modify, Entity::TableEntry(entry))];
+    let updates = vec![update_of(update::Type::Modify, Entity::TableEntry(entry))];
     let switch = &call.subject.switch;
     switch.amend::<Entries>(|_| Ok(updates))?;
     Ok(None)
@@ -708,7 +699,7 @@ fn set_counters(
             })
         };
         Ok(entries
-            .map(|entry| update(update::Type::Modify, entity(entry)))
+            .map(|entry| update_of(update::Type::Modify, entity(entry)))
             .collect())
     })?;
     Ok(None)
@@ -759,7 +750,7 @@ pub(super) fn set_meter_rates(call: &Call<'_>) -> Outcome {
             config: Some(config),
             counter_data: None,
         });
-        Ok(vec![update(update::Type::Modify, entity)])
+        Ok(vec![update_of(update::Type::Modify, entity)])
     })?;
     Ok(None)
 }

@@ -668,14 +668,20 @@ fn switch(c: &mut Client) {
     );
     let (port, none, depth, rate) = (number(1), number(0), number(64), Value::I64(1000));
     let fine = Ok(Some(number(0)));
-    assert_eq!(call("set_all_egress_queue_depths", &[depth.clone()]), fine);
+    assert_eq!(
+        call("set_all_egress_queue_depths", std::slice::from_ref(&depth)),
+        fine
+    );
     assert_eq!(
         call("set_egress_queue_depth", &[port.clone(), depth.clone()]),
         fine
     );
     let one = [port.clone(), none.clone(), depth];
     assert_eq!(call("set_egress_priority_queue_depth", &one), fine);
-    assert_eq!(call("set_all_egress_queue_rates", &[rate.clone()]), fine);
+    assert_eq!(
+        call("set_all_egress_queue_rates", std::slice::from_ref(&rate)),
+        fine
+    );
     assert_eq!(
         call("set_egress_queue_rate", &[port.clone(), rate.clone()]),
         fine

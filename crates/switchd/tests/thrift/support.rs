@@ -120,7 +120,7 @@ pub struct Client {
 impl Client {
     pub fn open(address: SocketAddr) -> Self {
         let mut channel = TTcpChannel::new();
-        channel.open(&address.to_string()).unwrap();
+        channel.open(address.to_string()).unwrap();
         let (read, write) = channel.split().unwrap();
         Self {
             input: TBinaryInputProtocol::new(read, true),

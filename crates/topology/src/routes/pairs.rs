@@ -106,15 +106,15 @@ impl<'a> Spread<'a> {
     /// Of a policy whose routes need not be enumerated.
     fn of(set: &'a RouteSet) -> Option<Self> {
         let fabric = set.fabric();
-        let anyhow = |rounds| Self {
+        let unlayered = |rounds| Self {
             fabric,
             groups: None,
             rounds,
         };
         Some(match set.policy() {
-            RoutePolicy::Shortest | RoutePolicy::Ksp { .. } => anyhow(usize::MAX),
+            RoutePolicy::Shortest | RoutePolicy::Ksp { .. } => unlayered(usize::MAX),
             RoutePolicy::AllSimple { max_switches } => {
-                anyhow(usize::from(*max_switches).saturating_sub(1))
+                unlayered(usize::from(*max_switches).saturating_sub(1))
             }
             RoutePolicy::UpDown { bounces } => {
                 let layer = |switch| i32::from(fabric.layer(switch).unwrap_or_default());
