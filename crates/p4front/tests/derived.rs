@@ -61,6 +61,13 @@ fn a_program_tells_the_control_plane_that_its_source_tells() {
     let mut told = compiled.p4info;
     for info in [&mut derived, &mut told] {
         info.actions.sort_by_key(|action| action.id());
+        for action in &mut info.actions {
+            // The words of the source.
+            action
+                .preamble
+                .iter_mut()
+                .for_each(|p| p.annotations.clear());
+        }
         for table in &mut info.tables {
             table.initial_default_action = None;
             // The order and the words of the source.

@@ -506,7 +506,7 @@ fn our_own_programs_have_their_members() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().unwrap();
     let (programs, shared) = programs(&root);
-    let mut editor = Editor::including(None, vec![root.join("p4src")]);
+    let mut editor = Editor::including(None, vec![root.join("p4src"), root.join("labs/common")]);
     let mut tried = 0;
     for path in programs.iter().filter(|p| {
         !p.to_str().unwrap().contains("/tna/") && !p.to_str().unwrap().contains("/t2na/")

@@ -193,10 +193,7 @@ fn what_failover_tables_cannot_do_is_refused_with_the_place() {
     for (plan, says) in [
         ("scheme: plinko, bounces: 1", "`bounces`"),
         ("resilience: 1", "`resilience`"),
-        (
-            "scheme: plinko, lossless: rising, carrier: dscp",
-            "`carrier`",
-        ),
+        ("scheme: plinko, algorithm: greedy", "`algorithm`"),
     ] {
         let text = format!(
             "network: {{ topology: three-node, plan: {{ {plan} }} }}\n{}",

@@ -639,7 +639,7 @@ fn wrong_scenarios_are_refused_with_the_place() {
         ),
         (
             "flows:\n  - { from: h1, to: h3, rate: 10 parsecs }\n",
-            "no such quantity",
+            "does not end with a unit of a rate",
         ),
     ];
     for (text, says) in cases {
