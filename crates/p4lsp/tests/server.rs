@@ -461,10 +461,10 @@ fn declared(text: &str) -> Declared {
     all
 }
 
-/// Generated programs and those of the labs, and the files they include.
-fn programs(root: &Path) -> (Vec<PathBuf>, String) {
+/// The programs below a folder, and the text of the files they include.
+fn programs(root: PathBuf) -> (Vec<PathBuf>, String) {
     let (mut found, mut shared) = (Vec::new(), String::new());
-    let mut folders = vec![root.join("p4src"), root.join("labs")];
+    let mut folders = vec![root];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -505,14 +505,17 @@ fn members_behind<'t>(text: &'t str, parameter: &str) -> Vec<(&'t str, usize)> {
 fn our_own_programs_have_their_members() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().unwrap();
-    let (programs, shared) = programs(&root);
+    let (generated, headers) = programs(root.join("p4src"));
+    let (labs, common) = programs(root.join("labs"));
+    let generated = generated.iter().map(|path| (path, &headers));
+    let programs = generated.chain(labs.iter().map(|path| (path, &common)));
     let mut editor = Editor::including(None, vec![root.join("p4src"), root.join("labs/common")]);
     let mut tried = 0;
-    for path in programs.iter().filter(|p| {
+    for (path, shared) in programs.filter(|(p, _)| {
         !p.to_str().unwrap().contains("/tna/") && !p.to_str().unwrap().contains("/t2na/")
     }) {
         let text = std::fs::read_to_string(path).unwrap();
-        let mut types = declared(&shared);
+        let mut types = declared(shared);
         types.extend(declared(&text));
         let path = path.to_str().unwrap();
         let mut seen = BTreeSet::new();

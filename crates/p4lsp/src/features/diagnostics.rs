@@ -36,7 +36,8 @@ pub(crate) fn of(
 
 /// Whether a finding may come of declarations that stand in the file's program.
 fn needs_others(found: &Found) -> bool {
-    found.code == "name" || found.code == "include" || found.message.contains("is not a type")
+    ["name", "include", "unknown-type"].contains(&&*found.code)
+        || found.message.contains("is not a type")
 }
 
 /// Whether a finding holds whatever the file's program is.
