@@ -36,7 +36,7 @@ pub(crate) fn of(
 
 /// Whether a finding may come of declarations that stand in the file's program.
 fn needs_others(found: &Found) -> bool {
-    ["name", "include", "unknown-type"].contains(&&*found.code)
+    ["name", "include", "unknown-type"].contains(&found.code)
         || found.message.contains("is not a type")
 }
 
