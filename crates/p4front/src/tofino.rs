@@ -1,5 +1,6 @@
-//! Names that the compiler for Tofino gives a meaning and that are not played here: known, so that nobody is told they
-//! are misspelt. They steer how a program is placed on the chip, not what it does to packets.
+//! Table properties and annotations of Tofino's compiler. They control how a program is placed on the
+//! chip, not what it does to packets. The front end knows them, so that it does not report them as
+//! misspelt, and ignores them.
 
 /// Properties of tables.
 pub(crate) const TABLE_PROPERTIES: [&str; 7] = [

@@ -1,8 +1,9 @@
 //! Addresses of files, as editors write them, and their paths.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use lsp_types::Uri;
+use p4front::pp::normal;
 
 /// The path of a file's address; the address itself if it is none of a file.
 pub(crate) fn path_of(uri: &Uri) -> PathBuf {
@@ -43,19 +44,4 @@ pub(crate) fn uri_of(path: &Path) -> Option<Uri> {
         }
     }
     address.parse().ok()
-}
-
-/// A path without `.` and `..`, where names alone tell what they mean.
-pub(crate) fn normal(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        let up = part == Component::ParentDir
-            && matches!(out.components().next_back(), Some(Component::Normal(_)));
-        if up {
-            out.pop();
-        } else if part != Component::CurDir {
-            out.push(part);
-        }
-    }
-    out
 }

@@ -11,7 +11,7 @@ use p4front::index::{Index, Reading};
 use p4front::source::{FileId, SourceMap};
 use p4front::{Files, Options};
 
-use crate::address::normal;
+use p4front::pp::normal;
 
 /// Stack of the thread: programs nest deeply.
 const STACK: usize = 256 << 20;

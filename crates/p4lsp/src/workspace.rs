@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use crate::address::normal;
 use crate::documents::Documents;
+use p4front::pp::normal;
 
 /// Files looked at, at most.
 const MAX_FILES: usize = 5_000;

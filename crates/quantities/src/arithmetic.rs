@@ -11,9 +11,9 @@ use crate::{BitRate, Bytes, Nanos};
 macro_rules! linear {
     ($name:ident) => {
         impl $name {
-            /// Nothing of it.
+            /// The value zero.
             pub const ZERO: Self = Self(0);
-            /// As much as the type holds.
+            /// The largest value of the type.
             pub const MAX: Self = Self(u64::MAX);
 
             /// The sum, unless the type cannot hold it.
@@ -84,8 +84,8 @@ linear!(Bytes);
 linear!(BitRate);
 
 impl BitRate {
-    /// The time that so many bytes take at this rate, rounded up; [`Nanos::MAX`] at rate zero,
-    /// except that nothing takes no time.
+    /// The time to send `bytes` at this rate, rounded up. Zero bytes take zero time. At rate zero
+    /// any other number of bytes takes [`Nanos::MAX`].
     #[must_use]
     pub fn time_of(self, bytes: Bytes) -> Nanos {
         let bits = u128::from(bytes.0) * 8 * NANOS_PER_SECOND;
@@ -98,7 +98,7 @@ impl BitRate {
         }
     }
 
-    /// The whole bytes that this rate carries in a time.
+    /// The number of whole bytes that this rate carries in `time`.
     #[must_use]
     pub fn bytes_in(self, time: Nanos) -> Bytes {
         let bits = u128::from(self.0) * u128::from(time.0) / NANOS_PER_SECOND;

@@ -38,12 +38,7 @@ impl fmt::Display for UnitError {
             Problem::Unit => write!(f, "`{text}` does not end with a unit of {what}")?,
             Problem::Size => write!(f, "`{text}` is too large")?,
         }
-        let mut names: Vec<&str> = Vec::new();
-        for unit in self.units {
-            if !unit.name.is_empty() && names.last() != Some(&unit.name) {
-                names.push(unit.name);
-            }
-        }
+        let names: Vec<&str> = self.units.iter().map(|unit| unit.name).collect();
         write!(
             f,
             "; write {what} as in `{example}`, with one of {}",
@@ -103,6 +98,8 @@ struct Spelling {
     what: &'static str,
     example: &'static str,
     units: &'static [Unit],
+    /// Whether it counts bits: then `B`, which is a byte, is not read as `b`.
+    bits: bool,
     largest: u64,
 }
 
@@ -141,10 +138,9 @@ impl Spelling {
         Ok(value as u64)
     }
 
-    /// The unit of a name. Letter case does not matter, except that `B` is a byte and `b` a bit
-    /// where a rate is meant.
+    /// The unit of a name. Letter case does not matter, except where bits are counted.
     fn find(&self, name: &str) -> Option<&'static Unit> {
-        if self.what == RATE.what && name.contains('B') {
+        if self.bits && name.contains('B') {
             return None;
         }
         self.units.iter().find(|unit| {
@@ -169,24 +165,28 @@ const TIME: Spelling = Spelling {
     what: "a time",
     example: "250us",
     units: TIMES,
+    bits: false,
     largest: LARGEST,
 };
 const SIZE: Spelling = Spelling {
     what: "a size",
     example: "50KB",
     units: SIZES,
+    bits: false,
     largest: LARGEST,
 };
 const RATE: Spelling = Spelling {
     what: "a rate",
     example: "40Gbps",
     units: RATES,
+    bits: true,
     largest: LARGEST,
 };
 const LENGTH: Spelling = Spelling {
     what: "a length",
     example: "300m",
     units: LENGTHS,
+    bits: false,
     largest: u32::MAX as u64,
 };
 

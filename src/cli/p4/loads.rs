@@ -1,4 +1,5 @@
-//! What those who load a compiled program would refuse of it, as findings: found by the code that loads.
+//! Findings of `p4 check` about what the executors and the switch refuse to load. The loaders' own
+//! code finds them.
 
 use std::sync::Arc;
 
@@ -24,8 +25,7 @@ pub(super) fn refusals(program: ValidProgram, info: &P4Info, map: &SourceMap) ->
 /// A warning for each call of an extern that the embedded switch cannot run.
 fn unsupported_calls(program: &ValidProgram, map: &SourceMap) -> Vec<Diagnostic> {
     let warn = |call: p4exec::UnsupportedCall| {
-        let file = program.files.get(call.span.file as usize);
-        let place = file.and_then(|file| map.place(file, call.span.line, call.span.column));
+        let place = place_of(program, call.span, map);
         let text = format!("the embedded switch cannot run {}", call.what);
         Diagnostic::warning("unsupported", place, text)
     };
@@ -33,13 +33,16 @@ fn unsupported_calls(program: &ValidProgram, map: &SourceMap) -> Vec<Diagnostic>
     calls.map(warn).collect()
 }
 
+/// A place of the program among the texts that it was compiled from.
+fn place_of(program: &ValidProgram, at: Span, map: &SourceMap) -> Option<p4front::source::Span> {
+    let file = program.files.get(at.file as usize)?;
+    map.place(file, at.line, at.column)
+}
+
+/// The first thing that the executors' or the switch's loader refuses.
 fn refusal(program: ValidProgram, info: &P4Info, map: &SourceMap) -> Option<Diagnostic> {
     let program = Arc::new(program);
-    let place = |at: Option<Span>| {
-        let at = at?;
-        let file = program.files.get(at.file as usize)?;
-        map.place(file, at.line, at.column)
-    };
+    let place = |at: Option<Span>| place_of(&program, at?, map);
     if let Err(error) = RuntimeState::check(&program) {
         let (span, text) = (place(error.span(&program)), error.to_string());
         return Some(match error.is_of_program() {

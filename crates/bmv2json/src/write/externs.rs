@@ -10,7 +10,7 @@ use super::json::{field, named, number, ones, op, operand};
 use super::steps::Step;
 use super::{Write, Writer};
 
-/// The `egress_spec` of a packet that is dropped, as v1model has it.
+/// The value of `egress_spec` that drops a packet in v1model.
 const DROP_PORT: u32 = 511;
 
 impl Writer<'_> {

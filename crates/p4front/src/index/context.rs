@@ -179,7 +179,7 @@ impl<'t> Context<'t> {
             Some(
                 Keyword::Return | Keyword::Apply | Keyword::Else | Keyword::Key | Keyword::Entries,
             ) => {}
-            // A declaration's name, or what has none.
+            // A new name follows, or no name at all.
             Some(_) => return Wanted::Nothing,
             None => {}
         }

@@ -313,11 +313,7 @@ impl<'a> Lowerer<'a> {
         if let Some(known) = self.defaults.get(&param.at.id) {
             return ArgVal::Value(known.clone());
         }
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
+        let body = Body::constant();
         let ty = self.checker.infer.resolve(ty);
         let scope = self.checker.default_scope.take();
         let value = self.detached(body, |s| {

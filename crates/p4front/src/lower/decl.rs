@@ -33,11 +33,7 @@ impl<'a> Lowerer<'a> {
             self.error("name", span, text);
             return Entity::Poison;
         }
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
+        let body = Body::constant();
         let prefix = std::mem::take(&mut self.prefix);
         let entity = self
             .deeper(decl.at.span, |s| s.detached(body, |s| s.resolve_new(decl)))
@@ -433,11 +429,7 @@ impl<'a> Lowerer<'a> {
         if let Some(known) = self.checker.records.get(&key) {
             return known.clone();
         }
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
+        let body = Body::constant();
         let kind = match c.kind {
             ast::CompositeKind::Struct => RecordKind::Struct,
             ast::CompositeKind::Header => RecordKind::Header,

@@ -1,6 +1,6 @@
 //! Generic signatures: opening them with inference variables and settling these after the arguments.
 
-use super::{Body, BodyKind, Entity, Lowerer};
+use super::{Body, Entity, Lowerer};
 use crate::ast;
 use crate::diag::{Diagnostic, counted};
 use crate::source::Span;
@@ -39,12 +39,7 @@ impl<'a> Lowerer<'a> {
         } else {
             type_args.iter().map(|t| self.ty(t)).collect()
         };
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
-        let (tys, result) = self.detached(body, |s| {
+        let (tys, result) = self.detached(Body::constant(), |s| {
             s.bind_type_params(outer, outer_args);
             s.checker.scopes.push(super::Scope::new());
             for (param, arg) in proto.type_params.iter().zip(&targs) {

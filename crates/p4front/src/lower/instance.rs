@@ -332,12 +332,7 @@ impl<'a> Lowerer<'a> {
         targs: &[Ty],
         params: &'a [ast::Param],
     ) -> Vec<Ty> {
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
-        self.detached(body, |s| {
+        self.detached(Body::constant(), |s| {
             s.bind_type_params(Self::type_params(decl), targs);
             params.iter().map(|p| s.ty(&p.ty)).collect()
         })

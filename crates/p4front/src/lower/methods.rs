@@ -189,12 +189,7 @@ impl<'a> Lowerer<'a> {
         method: &'a ast::Method,
         targs: &[Ty],
     ) -> Ty {
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
-        self.detached(body, |s| {
+        self.detached(Body::constant(), |s| {
             s.bind_type_params(&object.type_params, targs);
             s.ty(&method.prototype.result)
         })

@@ -87,6 +87,17 @@ struct Body {
     loops: u32,
 }
 
+impl Body {
+    /// A body in which values must be known at compile time.
+    const fn constant() -> Self {
+        Self {
+            kind: BodyKind::Constant,
+            result: None,
+            loops: 0,
+        }
+    }
+}
+
 /// A function's declaration, its type arguments, and the extern objects it is given; `None` is an object of which only the
 /// type is known.
 type FunctionKey = (NodeId, Vec<Ty>, Vec<Option<ExternId>>);
@@ -179,11 +190,7 @@ impl<'a> Lowerer<'a> {
             functions: HashMap::new(),
             blocks: Vec::new(),
             defaults: HashMap::new(),
-            body: Body {
-                kind: BodyKind::Constant,
-                result: None,
-                loops: 0,
-            },
+            body: Body::constant(),
             prefix: String::new(),
             reached: true,
             this: None,

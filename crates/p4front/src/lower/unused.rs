@@ -6,7 +6,7 @@ use super::args::Passing;
 use super::call::is_optional;
 use super::instance::{BlockInstance, Bound};
 use super::value::{Elab, Object, Val};
-use super::{Body, BodyKind, Lowerer};
+use super::{Body, Lowerer};
 use crate::ast::{self, AnnotationBody, DeclKind, Direction, MethodKind};
 use crate::diag::Diagnostic;
 use crate::types::Ty;
@@ -97,12 +97,7 @@ impl<'a> Lowerer<'a> {
 
     /// Values of structured annotations at the top level are known at compile time.
     fn bound_annotations(&mut self, decl: &'a ast::Decl, targs: &[Ty]) {
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
-        self.detached(body, |s| {
+        self.detached(Body::constant(), |s| {
             s.bind_type_params(Self::type_params(decl), targs);
             s.annotation_values(&decl.annotations);
             if let DeclKind::ExternObject(object) = &decl.kind {
@@ -185,12 +180,7 @@ impl<'a> Lowerer<'a> {
             let text = format!("a method of an extern cannot take a `{ty}`");
             self.error("type", param.at.span, text);
         }
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
-        self.detached(body, |s| s.default_of(param, ty));
+        self.detached(Body::constant(), |s| s.default_of(param, ty));
     }
 
     /// The default value of a parameter, known when the program is compiled and of the parameter's type.
@@ -217,12 +207,7 @@ impl<'a> Lowerer<'a> {
             .iter()
             .map(|p| Ty::Param(p.at.id, p.name.name.clone()))
             .collect();
-        let body = Body {
-            kind: BodyKind::Constant,
-            result: None,
-            loops: 0,
-        };
-        self.detached(body, |s| {
+        self.detached(Body::constant(), |s| {
             s.bind_type_params(&object.type_params, targs);
             s.scoped(|s| {
                 s.bind_type_params(&method.prototype.type_params, &inner);
@@ -238,11 +223,7 @@ impl<'a> Lowerer<'a> {
         self.check_typed_params(decl, params, &tys);
         // Those of an action are looked at where the action is.
         if !matches!(decl.kind, DeclKind::Action(_)) {
-            let body = Body {
-                kind: BodyKind::Constant,
-                result: None,
-                loops: 0,
-            };
+            let body = Body::constant();
             self.detached(body, |s| {
                 s.bind_type_params(Self::type_params(decl), targs);
                 for (param, ty) in params.iter().zip(&tys) {

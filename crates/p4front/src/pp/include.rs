@@ -257,7 +257,7 @@ fn list(folders: &[PathBuf]) -> String {
 }
 
 /// A path without `.` and `..`, where names alone tell what they mean.
-fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         let up = part == Component::ParentDir

@@ -29,6 +29,7 @@ mod string;
 mod text;
 mod whole;
 
+pub use include::normal;
 pub use text::{Places, text};
 pub use whole::one_text;
 

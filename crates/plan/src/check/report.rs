@@ -213,7 +213,7 @@ impl CheckReport {
     }
 }
 
-/// The most pairs without a promised route that are told by name.
+/// The largest number of pairs without a promised route that a report lists by name.
 const MAX_NAMED: usize = 100;
 
 /// The pairs that a plan promises something.

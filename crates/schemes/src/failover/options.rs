@@ -113,7 +113,8 @@ impl TreeGrowth {
 /// Hops that a header has room for where ways are no longer, unless somebody asks for another number.
 pub const USUAL_STACK: u8 = 16;
 
-/// The hops that a header has room for: as many as were asked for, or as ways of so many hops take.
+/// The number of hops that a header has room for: the requested number, or else enough for routes of
+/// `longest` hops and at least [`USUAL_STACK`].
 pub(super) fn stack_for(asked: Option<u8>, longest: usize) -> u8 {
     asked.unwrap_or_else(|| USUAL_STACK.max(u8::try_from(longest).unwrap_or(u8::MAX)))
 }

@@ -15,7 +15,7 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// The same rules, whose longest way has so many hops.
+    /// The same rules with the number of hops of their longest route.
     ///
     /// # Errors
     /// [`FailoverError::Stack`] if a header has no room for it.

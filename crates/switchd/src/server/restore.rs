@@ -14,7 +14,7 @@ use super::pipeline::Pipeline;
 use crate::engine::EngineHandle;
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
-use crate::translate::{self, table};
+use crate::translate::{self, table, update_of};
 
 /// The requests that read everything, in the order in which it can be written again: what others refer to first.
 fn requests(contents: &PipelineState) -> Vec<Entity> {
@@ -87,12 +87,7 @@ fn rewrite(entity: Entity) -> Option<v1::Update> {
         | Entity::RegisterEntry(_) => Type::Modify,
         _ => Type::Insert,
     };
-    Some(v1::Update {
-        r#type: verb.into(),
-        entity: Some(v1::Entity {
-            entity: Some(entity),
-        }),
-    })
+    Some(update_of(verb, entity))
 }
 
 fn is_zero(data: Option<&v1::P4Data>) -> bool {
@@ -131,12 +126,7 @@ pub fn clear(engine: &EngineHandle, contents: &mut PipelineState) -> Result<(), 
             .filter(|e| !e.is_const() && !schema.const_entries)
         {
             let entry = table::entry_message(contents, schema, entry, None);
-            let update = v1::Update {
-                r#type: Type::Delete.into(),
-                entity: Some(v1::Entity {
-                    entity: Some(Entity::TableEntry(entry)),
-                }),
-            };
+            let update = update_of(Type::Delete, Entity::TableEntry(entry));
             updates.push(update.encode_to_vec().into());
         }
     }

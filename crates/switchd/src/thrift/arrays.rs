@@ -13,12 +13,13 @@ use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::update::Type;
 use thrift::protocol::TType;
 
-use super::keys::{key_messages, update_of};
+use super::keys::key_messages;
 use super::value::{Fields, Value, WrongType};
 use super::{Call, Fault, Outcome};
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::{ArraySchema, FieldSchema, Schema, ValueSetSchema};
+use crate::translate::update_of;
 
 /// The codes of counters, meters and registers that mean the same.
 const INVALID_NAME: i32 = 1;

@@ -294,7 +294,7 @@ impl Client {
     }
 }
 
-/// The bytes that come of a client: so many in a message, in so much time.
+/// A client's input, with limits on the size of a message and the time that it takes.
 struct Bounded {
     input: BufReader<TcpStream>,
     limits: Limits,

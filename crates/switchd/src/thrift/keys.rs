@@ -3,8 +3,7 @@
 use p4exec::tables::{ActionCall, FieldMatch, MatchKind};
 use p4exec::value::Bits;
 use p4runtime::bytestring::canonical;
-use p4runtime::p4::v1::entity::Entity;
-use p4runtime::p4::v1::{self, update};
+use p4runtime::p4::v1;
 use thrift::protocol::TType;
 
 use super::Fault;
@@ -222,20 +221,10 @@ pub(super) fn read_action(
     })
 }
 
-/// Name and data of a call, the data in its shortest form as BMv2 has it.
+/// The name and the data of an action call. The data are in the shortest form, as BMv2 writes them.
 pub(super) fn action_values(schema: &Schema, call: &ActionCall) -> (Value, Value) {
     let name = schema.program.actions[call.action].name.clone();
     let bytes = |bits: &Bits| Value::Bytes(canonical(&bits.to_bytes_be()).to_vec());
     let data = call.args.iter().map(bytes).collect();
     (Value::text(name), Value::List(TType::String, data))
-}
-
-/// An update of P4Runtime that does something with an entity.
-pub(super) fn update_of(kind: update::Type, entity: Entity) -> v1::Update {
-    v1::Update {
-        r#type: kind.into(),
-        entity: Some(v1::Entity {
-            entity: Some(entity),
-        }),
-    }
 }

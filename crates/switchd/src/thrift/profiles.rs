@@ -8,12 +8,13 @@ use p4runtime::p4::v1::update::Type;
 use thrift::protocol::TType;
 use tonic::Code;
 
-use super::keys::{action_values, code, read_action, update_of};
+use super::keys::{action_values, code, read_action};
 use super::value::Value;
 use super::{Call, Fault, Outcome};
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::{ProfileSchema, Schema};
+use crate::translate::update_of;
 
 pub(super) const fn id_of(handle: i32) -> u32 {
     handle.cast_unsigned().wrapping_add(1)

@@ -16,11 +16,11 @@ use p4runtime::p4::v1::update::Type;
 use quantities::PortId;
 use serde_json::json;
 
-use super::keys::update_of;
 use super::value::{Fields, Value};
 use super::{Call, Fault, Outcome};
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
+use crate::translate::update_of;
 
 /// `McOperationErrorCode`.
 const TABLE_FULL: i32 = 1;
@@ -451,8 +451,8 @@ fn session_fault(refusal: Refusal) -> Fault {
     Fault::Refused(SESSION_NOT_FOUND, refusal.message)
 }
 
-/// Sets a session, in the place of the one that has its number. One that copies to a port is an update as P4Runtime has it; session 0
-/// and those that copy to a multicast group have no such update.
+/// Sets a clone session and replaces one with the same number. A session that copies to a port is a
+/// P4Runtime update. Session 0 and sessions that copy to a multicast group have no such update.
 fn set_session(call: &Call<'_>, number: i32, port: Option<i32>, group: Option<i32>) -> Outcome {
     let session = session_number(number)?;
     let bad = |why: &str| Fault::Refused(SESSION_NOT_FOUND, why.to_owned());

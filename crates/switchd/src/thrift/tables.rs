@@ -14,7 +14,7 @@ use p4runtime::p4::v1::update;
 use tonic::Code;
 
 use super::arrays::{counter_value, rates_value, read_rates};
-use super::keys::{action_values, code, key_messages, key_value, read_action, read_key, update_of};
+use super::keys::{action_values, code, key_messages, key_value, read_action, read_key};
 use super::profiles::{handle_of, id_of};
 use super::value::Value;
 use super::{Call, Fault, Memory, Outcome};
@@ -22,6 +22,7 @@ use crate::engine::control::EntryData;
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::schema::{Schema, TableSchema};
+use crate::translate::update_of;
 
 /// Entries that are deleted together.
 const BATCH: usize = 4096;

@@ -32,6 +32,16 @@ use refusal::Refusal;
 /// Takes entities that were read, one after the other; a refusal ends the reading.
 pub type Sink<'a> = dyn FnMut(Entity) -> Result<(), Refusal> + 'a;
 
+/// The update that inserts, modifies or deletes an entity.
+pub(crate) fn update_of(kind: update::Type, entity: Entity) -> v1::Update {
+    v1::Update {
+        r#type: kind.into(),
+        entity: Some(v1::Entity {
+            entity: Some(entity),
+        }),
+    }
+}
+
 /// An update's type, which must be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
