@@ -237,8 +237,8 @@ impl Client {
         let input = Bounded::new(stream, limits, Arc::clone(&self.shared.messages));
         // As BMv2's server, with or without the version in front.
         let mut input = TBinaryInputProtocol::with_config(input, false, config);
+        // A client is idle from the moment that it is let in.
         loop {
-            self.shared.set_idle(self.id, true);
             input.transport.begin()?;
             let message = input.read_message_begin()?;
             self.shared.set_idle(self.id, false);
@@ -258,6 +258,7 @@ impl Client {
             if message.message_type == TMessageType::Call {
                 output.write_all(&self.encode(&message, &answer)?)?;
             }
+            self.shared.set_idle(self.id, true);
         }
     }
 
