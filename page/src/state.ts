@@ -73,7 +73,7 @@ export function usual(): State {
     grouped: null,
     opened: [],
     scheme: "tagger",
-    options: { bounces: "1" },
+    options: {},
     without: false,
     routing: "converged",
     packet: {
