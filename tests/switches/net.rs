@@ -106,7 +106,7 @@ struct Typed<'a> {
 impl<'a> Typed<'a> {
     fn start(at: &'a Path) -> Self {
         let net = format!(
-            "{} net line.json --p4 router.p4 --entries .",
+            "exec {} net line.json --p4 router.p4 --entries .",
             env!("CARGO_BIN_EXE_switchwright")
         );
         let mut script = Command::new("script")
