@@ -54,11 +54,13 @@ pub(crate) fn closest<'n>(
     if name.len() > MAX_COMPARED {
         return None;
     }
-    let limit = name.chars().count() / 3;
+    let length = name.chars().count();
+    let limit = length / 3;
     let wanted = name.to_lowercase();
+    // A name that is longer or shorter by more characters is further away than the limit.
     candidates
         .into_iter()
-        .filter(|c| *c != name && c.len().abs_diff(name.len()) <= 4 * limit)
+        .filter(|c| *c != name && c.chars().count().abs_diff(length) <= limit)
         .take(MAX_CANDIDATES)
         .map(|c| (edit_distance(&wanted, &c.to_lowercase()), c))
         .filter(|(d, _)| *d <= limit)

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Steps of a computation, told by its threads and read by whoever shows them. A computation in several passes begins anew
-/// with each.
+/// with each, and numbers them.
 ///
 /// Whoever waits may [cancel](Progress::cancel) it: the computation ends where it tells of its next step, by unwinding its thread
 /// up to [`Cancelled::caught`]. Nobody else has to know of that, and what is half done is dropped on the way.
 #[derive(Debug, Default)]
 pub struct Progress {
+    passes: AtomicU64,
     expected: AtomicU64,
     done: AtomicU64,
     stop: Arc<AtomicBool>,
@@ -40,6 +41,7 @@ impl Progress {
     /// Begins a pass of so many steps.
     pub fn begin(&self, steps: u64) {
         self.checkpoint();
+        self.passes.fetch_add(1, Ordering::Relaxed);
         self.done.store(0, Ordering::Relaxed);
         self.expected.store(steps, Ordering::Relaxed);
     }
@@ -80,6 +82,12 @@ impl Progress {
         }
     }
 
+    /// How many passes have begun.
+    #[must_use]
+    pub fn passes(&self) -> u64 {
+        self.passes.load(Ordering::Relaxed)
+    }
+
     /// The part of the pass that is done, from 0 to 1; `None` before the first begins.
     #[must_use]
     pub fn fraction(&self) -> Option<f64> {
@@ -105,6 +113,7 @@ mod tests {
         progress.begin(10);
         progress.reach(5);
         assert_eq!(progress.fraction(), Some(0.5));
+        assert_eq!(progress.passes(), 2);
     }
 
     #[test]
