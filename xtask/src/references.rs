@@ -65,7 +65,8 @@ fn listed(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Finds citations in a line whose key is not listed, and sources that are cited by a number.
+/// Finds citations in a line whose key is not listed, sources that are cited by a number, and documents that are cited by the
+/// number of a part, which none has.
 fn check(at: &str, line: &str, keys: &BTreeSet<String>, findings: &mut Vec<String>) {
     let words: Vec<&str> = line
         .split(|c: char| c.is_whitespace() || "(),;`[]".contains(c))
@@ -76,6 +77,15 @@ fn check(at: &str, line: &str, keys: &BTreeSet<String>, findings: &mut Vec<Strin
         if (is_key(key) && !keys.contains(key)) || is_number(key) {
             findings.push(format!("{at}: `{key}` is no key of {DOCUMENT}"));
         }
+    }
+    let numbered = |pair: &&[&str]| {
+        pair[0].ends_with(".md") && pair[1].starts_with(|c: char| c.is_ascii_digit())
+    };
+    for pair in words.windows(2).filter(numbered) {
+        findings.push(format!(
+            "{at}: `{} {}`: no document has numbered parts; cite the public source",
+            pair[0], pair[1]
+        ));
     }
 }
 
@@ -110,6 +120,8 @@ mod tests {
             2
         );
         assert_eq!(found("/// As in 003 section 4."), 1);
+        assert_eq!(found("/// The id is wrong (rules.md 7, 9)."), 1);
+        assert_eq!(found("/// See docs/rules.md, section 2."), 0);
         assert_eq!(
             found("/// IEEE 802.1Q section 4, RFC 791 section 3, P4_16 section 6.8"),
             0

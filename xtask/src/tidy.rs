@@ -115,7 +115,7 @@ const BANS: &[Ban] = &[
     Ban {
         within: &["crates"],
         words: &["anyhow", "miette", "println!", "eprintln!"],
-        reason: "only cli prints and uses miette; libraries return errors",
+        reason: "only cli prints; libraries return errors of their own types",
         scripts: false,
     },
     Ban {

@@ -19,8 +19,8 @@
 //! - [`CarrierLosses`] and [`run_before_others`]: to see, or be, who is first.
 //! - [`load`]: a load generator and the bare forwarder, for benchmarks.
 //!
-//! This crate is the only one (with the code generator) that contains `unsafe`: in [`sys`], which
-//! wraps system calls, and in `packet/ring.rs`, `packet/send.rs` and `packet/xdp/`, which share memory with
+//! `unsafe` stands in [`sys`], which wraps system calls, and in `packet/ring.rs`, `packet/send.rs`
+//! and `packet/xdp/`, which share memory with
 //! the kernel.
 
 mod carrier;

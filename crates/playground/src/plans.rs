@@ -86,8 +86,13 @@ impl Networks {
 
 fn target(name: &str) -> Result<&'static dyn p4gen::targets::Target, Refusal> {
     p4gen::targets::named(name).ok_or_else(|| {
+        let names: Vec<&str> = p4gen::targets::ALL
+            .iter()
+            .map(|t| t.capabilities().target)
+            .collect();
         Refusal::Wrong(format!(
-            "there is no target `{name}`; there are v1model, tna, tna2"
+            "there is no target `{name}`; the targets are {}",
+            names.join(", ")
         ))
     })
 }

@@ -92,5 +92,3 @@ pub enum SchemeError {
         classes: usize,
     },
 }
-
-impl SchemeError {}

@@ -6,7 +6,7 @@
 //! | [`ttl`] | tag = hop count, whatever the routes | TaggerDraft section 4.2 |
 //! | [`flattened_clos`] | a rule per virtual layer and direction | FC23 |
 //! | [`one_tag`] | none: what ECMP and k shortest paths do without tags | |
-//! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST | Stephens15 chapter 4 |
+//! | [`failover`] | Plinko, FCP, MPLS-FRR, EDST, ADST, DF-FI, DF-EDST, source routes; lossless by lanes or by rising tags | Stephens15 chapters 4 and 5 |
 //!
 //! A scheme may be wrong: nothing of it is trusted. The proof in [`plan::check()`] reads
 //! the tables alone.

@@ -1,4 +1,4 @@
-//! Which entries were not hit for their time to live (P4Runtime 1.5, section 9.1.8; p4runtime.md 19).
+//! Which entries were not hit for their time to live (P4Runtime 1.5, section 9.1.8).
 //!
 //! A scan looks in the control plane's copy where entries with timeouts are, and then at those places in the data plane,
 //! a stretch at a time: between two stretches packets go on, and so do writes.

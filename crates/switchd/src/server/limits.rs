@@ -109,10 +109,12 @@ impl Default for Limits {
     }
 }
 
-/// The longest message of a call that is not SetForwardingPipelineConfig; clients may rely on 4 MB (p4runtime.md 29).
+/// The longest message of a call that is not SetForwardingPipelineConfig; clients may rely on 4 MB
+/// (P4Runtime 1.5, "gRPC Server Maximum Receive Message Size").
 pub const MAX_CALL: usize = 16 * MIB;
 
-/// The longest request of a Read or message on a stream, the least that clients may rely on (p4runtime.md 29).
+/// The longest request of a Read or message on a stream, the least that clients may rely on
+/// (P4Runtime 1.5, "gRPC Server Maximum Receive Message Size").
 pub const MAX_SMALL: usize = 4 * MIB;
 
 /// A number of things of which some are taken: calls, streams, bytes.

@@ -57,7 +57,7 @@ use switch::Switch;
 /// Where P4Runtime servers listen unless told otherwise: who is not on this machine reaches them only if that is wanted.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9559";
 
-/// The largest pipeline config that is taken (p4runtime.md 29).
+/// The largest pipeline config that is accepted (P4Runtime 1.5, "gRPC Server Maximum Receive Message Size").
 pub const MAX_MESSAGE: usize = 64 << 20;
 
 /// Bytes under way per call and per connection: batches and answers are large.

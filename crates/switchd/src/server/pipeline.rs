@@ -1,5 +1,4 @@
-//! Forwarding pipelines: from the bytes a client pushes to a program that runs (P4Runtime 1.5, chapters 7, 14 and 15;
-//! p4runtime.md 25, 26).
+//! Forwarding pipelines: from the bytes a client pushes to a program that runs (P4Runtime 1.5, chapters 7, 14 and 15).
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who may change the device, decided in one step with the change (P4Runtime 1.5, chapter 5; p4runtime.md 7).
+//! Who may change the device, decided in one step with the change (P4Runtime 1.5, chapter 5).
 //!
 //! A change has three parts. [`Primacy::admit`] turns an election id into a [`Tenure`]; whatever takes long happens then, and holds
 //! up nobody. [`Primacy::step`] asks whether the tenure still lasts and answers with a [`Step`]; the change is made while the step
@@ -69,7 +69,7 @@ impl Primacy {
     /// The tenure of the client that gives this election id.
     ///
     /// # Errors
-    /// NOT_FOUND for an unknown role, PERMISSION_DENIED for who is not its primary (p4runtime.md 8, 9).
+    /// NOT_FOUND for an unknown role, PERMISSION_DENIED for who is not its primary (P4Runtime 1.5, chapter 12).
     pub fn admit(&self, role: &str, election: Option<&v1::Uint128>) -> Result<Tenure, Status> {
         let roles = self.roles();
         if !roles.knows(role) {
@@ -109,7 +109,7 @@ impl Primacy {
     /// Takes a client's arbitration update and, if the client becomes primary by it, hands over (section 5.3).
     ///
     /// # Errors
-    /// The status that ends the stream (p4runtime.md 6).
+    /// The status that ends the stream (P4Runtime 1.5, section 5.3).
     pub async fn arbitrate(
         &self,
         stream: StreamId,

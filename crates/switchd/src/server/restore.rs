@@ -157,7 +157,7 @@ pub fn make(
     contents.commit(delta)
 }
 
-/// Brings the state of one pipeline into another that does not run yet (RECONCILE_AND_COMMIT, p4runtime.md 25).
+/// Brings the state of one pipeline into another that does not run yet (RECONCILE_AND_COMMIT, P4Runtime 1.5, chapter 14).
 ///
 /// # Errors
 /// INVALID_ARGUMENT, naming what the new program has no place for.

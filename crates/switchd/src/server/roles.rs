@@ -1,4 +1,4 @@
-//! Who may write: election ids per role, who is primary, and what a role may touch (P4Runtime 1.5, chapter 5; p4runtime.md 1 to 6).
+//! Who may write: election ids per role, who is primary, and what a role may touch (P4Runtime 1.5, chapter 5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,7 +121,7 @@ struct Holder {
 #[derive(Default)]
 struct Role {
     clients: BTreeMap<StreamId, Client>,
-    /// The highest id of any primary ever (p4runtime.md 2).
+    /// The highest id of any primary ever (P4Runtime 1.5, section 5.3).
     highest: Option<u128>,
     primary: Option<StreamId>,
     /// Of the primary; it outlasts a hand-over from a client to itself.
@@ -194,7 +194,7 @@ impl Roles {
     /// Takes a client's arbitration update; `known` says the role it had before on this stream.
     ///
     /// # Errors
-    /// The status that ends the stream (p4runtime.md 6).
+    /// The status that ends the stream (P4Runtime 1.5, section 5.3).
     pub fn arbitrate(
         &mut self,
         stream: StreamId,
@@ -228,7 +228,7 @@ impl Roles {
         let permissions = config.as_ref().map(Permissions::parse).transpose()?;
         let id = election(update.election_id.as_ref());
         if let Some(role) = self.roles.get(name) {
-            // p4runtime.md 3: several clients without an id may be connected.
+            // P4Runtime 1.5, section 16.2.1: several clients without an id may be connected.
             let taken = |(other, c): (&StreamId, &Client)| *other != stream && c.election == id;
             if id.is_some() && role.clients.iter().any(taken) {
                 return Err(Status::invalid_argument(format!(
@@ -271,7 +271,7 @@ impl Roles {
             return;
         };
         let id = role.clients.get(&next).and_then(|c| c.election);
-        // The others hear of the new primary, which is not told before the writes of the old one are done (p4runtime.md 7).
+        // The others hear of the new primary, which is not told before the writes of the old one are done (P4Runtime 1.5, section 5.4).
         role.highest = id.max(role.highest);
         role.holder
             .take_if(|holder| (holder.stream, holder.election) != (next, id));
@@ -302,7 +302,7 @@ impl Roles {
         }
     }
 
-    /// A client has gone. Without its primary a role has none until the next arbitration (p4runtime.md 1).
+    /// A client has gone. Without its primary a role has none until the next arbitration (P4Runtime 1.5, section 5.3).
     pub fn leave(&mut self, name: &str, stream: StreamId) {
         let Some(role) = self.roles.get_mut(name) else {
             return;
@@ -323,7 +323,7 @@ impl Roles {
         device: u64,
         stream: StreamId,
     ) -> v1::StreamMessageResponse {
-        // p4runtime.md 4: backups are told whether there is a primary.
+        // P4Runtime 1.5, section 5.4: backups are told whether there is a primary.
         let (code, text) = match role.primary {
             Some(primary) if primary == stream => (Code::Ok, "you are primary"),
             Some(_) => (Code::AlreadyExists, "you are a backup; there is a primary"),
@@ -339,7 +339,7 @@ impl Roles {
                     config,
                     ..Default::default()
                 }),
-                // p4runtime.md 5: the highest id seen.
+                // P4Runtime 1.5, section 5.3: the highest id seen.
                 election_id: role.highest.map(|id| v1::Uint128 {
                     high: (id >> 64) as u64,
                     low: id as u64,

@@ -20,7 +20,7 @@ use super::outbox::{Inbox, Outbox};
 use super::reads::{AnswerStream, Reads};
 use super::stream::{Shared, Stream};
 
-/// The version of the standard that is served (p4runtime.md 28).
+/// The version of the standard that is served (P4Runtime 1.5, chapter 17).
 pub const API_VERSION: &str = "1.5.0";
 
 /// Updates that are made on the connection's own task; larger batches must not hold up other connections.

@@ -1,4 +1,4 @@
-//! One client's stream: arbitration, packets out, acknowledgements (P4Runtime 1.5, chapter 16; p4runtime.md 6, 7, 27).
+//! One client's stream: arbitration, packets out, acknowledgements (P4Runtime 1.5, chapter 16).
 
 use std::sync::Arc;
 
@@ -141,7 +141,7 @@ impl Stream {
         role.ok_or_else(|| Refusal::denied("the stream has no role: arbitrate first"))
     }
 
-    /// A packet of the primary goes to the CPU port; what does not fit P4Info is dropped (p4runtime.md 27).
+    /// A packet of the primary goes to the CPU port; what does not fit P4Info is dropped (P4Runtime 1.5, section 16.1).
     fn packet_out(&self, packet: &v1::PacketOut) -> Result<(), Refusal> {
         let (role, switch) = (self.role()?, &self.shared.switch);
         let (primary, permissions) = {

@@ -26,7 +26,7 @@ use crate::translate::refusal::Refusal;
 pub struct Pipelines {
     /// Packets go through this one.
     pub running: Option<Pipeline>,
-    /// Reads and writes go to this one until it is committed (p4runtime.md 25).
+    /// Reads and writes go to this one until it is committed (P4Runtime 1.5, chapter 14).
     pub saved: Option<Pipeline>,
 }
 
@@ -134,7 +134,7 @@ impl Switch {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The device must be this one (p4runtime.md 6).
+    /// The device must be this one (P4Runtime 1.5, section 5.3).
     ///
     /// # Errors
     /// NOT_FOUND.
@@ -174,7 +174,7 @@ impl Switch {
         let mut pipelines = self.pipelines_mut();
         let running = pipelines.saved.is_none();
         let pipeline = pipelines.current_mut().ok_or_else(no_pipeline)?;
-        // p4runtime.md 21: all three modes; both that are all-or-nothing reach the data plane as a whole.
+        // P4Runtime 1.5, section 12.2: all three modes; both that are all-or-nothing reach the data plane as a whole.
         let whole = match v1::write_request::Atomicity::try_from(request.atomicity) {
             Ok(v1::write_request::Atomicity::ContinueOnError) => false,
             Ok(_) => true,
@@ -234,7 +234,7 @@ impl Switch {
         Ok(refusals)
     }
 
-    /// Sets the pipeline (chapter 14; p4runtime.md 25). A bad program leaves the old one running. Until the program is built nothing is
+    /// Sets the pipeline (P4Runtime 1.5, chapter 14). A bad program leaves the old one running. Until the program is built nothing is
     /// held up, and the call may be dropped at any time: then nothing happens. The build ends when the client is no longer primary.
     ///
     /// # Errors
@@ -368,7 +368,7 @@ impl Switch {
         Ok(())
     }
 
-    /// Tells which pipeline runs (chapter 15; p4runtime.md 26).
+    /// Tells which pipeline runs (P4Runtime 1.5, chapter 15).
     ///
     /// # Errors
     /// NOT_FOUND for another device.

@@ -20,7 +20,7 @@ pub enum Place {
     Default,
 }
 
-/// Reads an action of those a table or profile offers (p4runtime.md 16).
+/// Reads an action of those a table or profile offers (P4Runtime 1.5, section 9.1.2).
 ///
 /// # Errors
 /// INVALID_ARGUMENT, OUT_OF_RANGE, or PERMISSION_DENIED if the scope is violated.
@@ -146,7 +146,7 @@ impl WriteContext<'_> {
         }
     }
 
-    /// A port to be watched must be one of the switch (p4runtime.md 18).
+    /// A port to be watched must be one of the switch (P4Runtime 1.5, section 9.2).
     ///
     /// # Errors
     /// INVALID_ARGUMENT if it is not.

@@ -1,4 +1,4 @@
-//! Indexed counters, meters and registers (P4Runtime 1.5, sections 9.3.2, 9.4.2 and 9.7; p4runtime.md 24).
+//! Indexed counters, meters and registers (P4Runtime 1.5, sections 9.3.2, 9.4.2 and 9.7).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Direct counters and meters as entities of their own (P4Runtime 1.5, sections 9.3.1 and 9.4.1; p4runtime.md 14, 24).
+//! Direct counters and meters as entities of their own (P4Runtime 1.5, sections 9.3.1 and 9.4.1).
 
 use p4exec::Update;
 use p4exec::state::EntryRef;

@@ -126,7 +126,7 @@ impl<'a> Short<'a> {
             controller_metadata: metadata.to_vec(),
             idle_timeout: *idle_timeout,
             counter: None,
-            // Left out it is reset (p4runtime.md 17).
+            // Left out it is reset (P4Runtime 1.5, section 9.1).
             meter: (*verb == Type::Modify && table.meter.is_some()).then_some(None),
         };
         if *verb == Type::Insert {

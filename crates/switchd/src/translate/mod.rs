@@ -161,7 +161,7 @@ pub fn write(
     }
 }
 
-/// Hands out the entities a request asks for (p4runtime.md 23).
+/// Hands out the entities a request asks for (P4Runtime 1.5, section 13.2).
 ///
 /// # Errors
 /// Why the request is refused, nothing having been handed out then; or what the sink says.

@@ -1,5 +1,5 @@
 //! Packets to and from the controller: the header that P4Info describes is a list of named fields on the wire of P4Runtime and
-//! the first bytes of the packet on the CPU port (P4Runtime 1.5, sections 6.4.6 and 16.1; p4runtime.md 27).
+//! the first bytes of the packet on the CPU port (P4Runtime 1.5, sections 6.4.6 and 16.1).
 
 use p4exec::value::Bits;
 use p4runtime::p4::v1;

@@ -1,4 +1,4 @@
-//! Members and groups of action profiles (P4Runtime 1.5, sections 9.2.1 and 9.2.2; p4runtime.md 18).
+//! Members and groups of action profiles (P4Runtime 1.5, sections 9.2.1 and 9.2.2).
 
 use p4exec::Update;
 use p4exec::tables::{GroupId, GroupMember, MemberId};

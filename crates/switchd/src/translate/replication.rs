@@ -1,4 +1,4 @@
-//! The packet replication engine: multicast groups and clone sessions (P4Runtime 1.5, section 9.5; p4runtime.md 18).
+//! The packet replication engine: multicast groups and clone sessions (P4Runtime 1.5, section 9.5).
 
 use std::collections::BTreeSet;
 

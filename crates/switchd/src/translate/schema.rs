@@ -1,6 +1,6 @@
 //! P4Info and program put together: every id of the control plane with the thing of the program it names, and every width checked.
 //!
-//! The ids are those of the P4Info given (p4runtime.md 25); what it names must be in the program and look as it says.
+//! The ids are those of the P4Info given (P4Runtime 1.5, chapter 14); what it names must be in the program and look as it says.
 //! Widths may differ only where P4Info says that a type is translated.
 
 use std::collections::{BTreeMap, HashMap};

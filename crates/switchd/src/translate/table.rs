@@ -1,4 +1,4 @@
-//! Table entries (P4Runtime 1.5, section 9.1; p4runtime.md 11 to 17, 19, 23).
+//! Table entries (P4Runtime 1.5, section 9.1).
 
 use p4exec::Update;
 use p4exec::state::EntryRef;
@@ -67,7 +67,7 @@ pub fn write(
 /// Key and priority of an entry.
 ///
 /// # Errors
-/// INVALID_ARGUMENT or OUT_OF_RANGE, naming the field (p4runtime.md 11, 12).
+/// INVALID_ARGUMENT or OUT_OF_RANGE, naming the field (P4Runtime 1.5, section 9.1.1).
 pub fn entry_name(table: &TableSchema, entry: &v1::TableEntry) -> Result<EntryName, Refusal> {
     match (table.needs_priority, entry.priority) {
         (true, ..=0) => Err(Refusal::invalid(format!(
@@ -137,7 +137,7 @@ fn note(entry: &v1::TableEntry, explicit: bool) -> Note {
 }
 
 /// What an entry says besides key and action. A modification is the whole snapshot: without configuration the meter is reset, and
-/// only the counter stays (p4runtime.md 17).
+/// only the counter stays (P4Runtime 1.5, section 9.1).
 fn options(
     table: &TableSchema,
     entry: &v1::TableEntry,
@@ -191,7 +191,7 @@ impl Cookie for v1::TableEntry {
     }
 }
 
-/// Only the key matters (p4runtime.md 17), and `is_const` (section 9.1).
+/// Only the key matters, and `is_const` (P4Runtime 1.5, section 9.1).
 fn delete(table: &TableSchema, entry: &v1::TableEntry) -> Result<Steps, Refusal> {
     check_not_const(entry)?;
     if table.const_entries {
@@ -253,7 +253,7 @@ fn insert(
     Ok(steps)
 }
 
-/// The whole snapshot: what is left out goes back to its default, but for the action and the counter (p4runtime.md 17).
+/// The whole snapshot: what is left out goes back to its default, but for the action and the counter (P4Runtime 1.5, section 9.1).
 fn modify(
     contents: &View<'_>,
     around: &WriteContext<'_>,
@@ -268,7 +268,7 @@ fn modify(
         .map_err(p4exec::StateError::from)?;
     let installed = state.view(installed);
     if table.const_entries || installed.is_some_and(|e| e.is_const()) {
-        // p4runtime.md 14: direct resources only.
+        // P4Runtime 1.5, section 9.1.7: direct resources only.
         if entry.action.is_some() {
             return Err(const_entries());
         }
@@ -366,7 +366,7 @@ fn check_style(
     }
 }
 
-/// Always there: MODIFY only; no action brings back the program's own (p4runtime.md 13).
+/// Always there: MODIFY only; no action brings back the program's own (P4Runtime 1.5, section 9.1.3).
 fn default_entry(
     contents: &View<'_>,
     around: &WriteContext<'_>,
@@ -443,7 +443,7 @@ pub fn read(
             is_default_action: false,
             ..filter.clone()
         };
-        // p4runtime.md 23: all tables, and then no other filter.
+        // P4Runtime 1.5, section 13.2: all tables, and then no other filter.
         if plain != v1::TableEntry::default() {
             return Err(Refusal::invalid(
                 "a read of all tables (table id 0) takes no other filter",

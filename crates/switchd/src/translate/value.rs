@@ -32,7 +32,7 @@ fn hex(bytes: &[u8]) -> String {
     format!("0x{shown}{rest}")
 }
 
-/// Reads a value of any zero-padded length (p4runtime.md 10): empty or too large is OUT_OF_RANGE.
+/// Reads a value of any zero-padded length (P4Runtime 1.5, section 8.3): empty or too large is OUT_OF_RANGE.
 ///
 /// # Errors
 /// A refusal that says which value and how wide it may be.
@@ -81,7 +81,7 @@ fn decode_signed(bytes: &[u8], width: u32) -> Result<Bits, Refusal> {
     Ok(Bits::from_bytes_be(given, short).resize_signed(width))
 }
 
-/// The shortest form of a value (p4runtime.md 10).
+/// The shortest form of a value (P4Runtime 1.5, section 8.3).
 #[must_use]
 pub fn encode(value: &Bits, signed: bool) -> Vec<u8> {
     if signed {

@@ -1,4 +1,4 @@
-//! Parser value sets (P4Runtime 1.5, section 9.6; p4runtime.md 24).
+//! Parser value sets (P4Runtime 1.5, section 9.6).
 
 use p4exec::Update;
 use p4exec::tables::FieldMatch;

@@ -1,4 +1,4 @@
-//! Batches, reads, counters, meters, registers, value sets (p4runtime.md 20 to 24).
+//! Batches, reads, counters, meters, registers, value sets (P4Runtime 1.5, chapters 9, 12 and 13).
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;

@@ -1,4 +1,4 @@
-//! Pipelines, capabilities, sizes, and what does not fit (p4runtime.md 25, 26, 28, 29).
+//! Pipelines, capabilities, sizes, and what does not fit (P4Runtime 1.5, chapters 14, 15 and 17).
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;

@@ -1,4 +1,4 @@
-//! How values and keys are written (p4runtime.md 10 to 12).
+//! How values and keys are written (P4Runtime 1.5, sections 8.3 and 9.1.1).
 
 use p4runtime::p4::v1;
 use tonic::Code;

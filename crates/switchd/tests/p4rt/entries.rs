@@ -1,4 +1,4 @@
-//! Entries, profiles, replication (p4runtime.md 13 to 18).
+//! Entries, profiles, replication (P4Runtime 1.5, sections 9.1, 9.2 and 9.5).
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;

@@ -1,4 +1,4 @@
-//! Concurrent clients' batches are serialisable (p4runtime.md 22): random batches of many clients, and in the end a search for one
+//! Concurrent clients' batches are serialisable (P4Runtime 1.5, section 13.4): random batches of many clients, and in the end a search for one
 //! order, each client's own kept, that explains every response, every read on the way and the final state.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Who may write (p4runtime.md 1 to 9).
+//! Who may write (P4Runtime 1.5, chapter 5).
 
 use p4client::ElectionId;
 use p4runtime::p4::v1;

@@ -1,4 +1,4 @@
-//! Packets, digests, idle entries (p4runtime.md 19, 27; P4Runtime 1.5, section 9.8).
+//! Packets, digests, idle entries (P4Runtime 1.5, sections 9.8, 16.1 and 16.4).
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::digest_entry::Config;
