@@ -1,14 +1,14 @@
 //! `cargo xtask`: the chores of the repository.
 //!
-//! - `cargo xtask test` — everything CI runs: format, tidy, clippy, all tests.
+//! - `cargo xtask test` — all tests.
+//! - `cargo xtask ci [--shared]` — what CI runs beside the tests: format, tidy, clippy, the page and the wheel, counts. With `--shared`,
+//!   after `cargo xtask test`, it is an error that the wheel compiles once more what tests have built.
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
 //! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm); with `--release` for others to visit.
 //! - `cargo xtask page-test` — the page in Chromium, on both engines.
 //! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into a fresh environment and try it
 //!   there; with `--release` as it is for use.
-//! - `cargo xtask page-and-wheel [--shared]` — both, where their tools are found: what `cargo xtask test` does while tests leave processors
-//!   idle. With `--shared` it is an error that the wheel compiles once more what tests have built.
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those on record in `benches/counts.json`;
 //!   with `--bless` they are put on record.
@@ -21,7 +21,6 @@
 //! - `cargo xtask differ --statements N [--seed N] [--judged N] [--jobs N]` — random programs, on both executors and other switches.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-mod aside;
 mod circles;
 mod corpus;
 mod counts;
@@ -40,19 +39,18 @@ mod wheel;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use aside::Aside;
 use steps::Steps;
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
     let root = workspace_root();
     let done = match task.as_str() {
-        "test" => test(&root),
+        "test" => timed(|steps| test(&root, steps)),
+        "ci" => timed(|steps| ci(&root, steps, std::env::args().any(|a| a == wheel::SHARED))),
         "tidy" => tidy::run(&root),
         "wasm" => wasm::check(&root),
         "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
         "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
-        "page-and-wheel" => page_and_wheel(&root, std::env::args().any(|a| a == wheel::SHARED)),
         "wheel" => wheel::build_and_test(&root, std::env::args().any(|a| a == "--release")),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
@@ -69,7 +67,7 @@ fn main() -> ExitCode {
         },
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, tidy, wasm, page, page-test, wheel, page-and-wheel, bless, counts, corpus, figures, fuzz, differ"
+            "unknown task `{other}`; there are: test, ci, tidy, wasm, page, page-test, wheel, bless, counts, corpus, figures, fuzz, differ"
         )),
     };
     match done {
@@ -94,57 +92,56 @@ fn target_folder(root: &Path) -> PathBuf {
     root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// Every check that a change has to pass, cheapest first, and how long each took.
-fn test(root: &Path) -> Result<(), String> {
+/// Runs steps and says how long each took.
+fn timed(work: impl FnOnce(&mut Steps) -> Result<(), String>) -> Result<(), String> {
     let mut steps = Steps::default();
-    let done = test_steps(root, &mut steps);
+    let done = work(&mut steps);
     println!("xtask: {}", steps.describe());
     done
 }
 
-fn test_steps(root: &Path, steps: &mut Steps) -> Result<(), String> {
-    steps.take("format", || cargo(root, &["fmt", "--all", "--check"], &[]))?;
-    steps.take("tidy", || tidy::run(root))?;
-    steps.take("clippy", || clippy(root))?;
-    // Where the page is built its engine is too, and that is the same and more.
-    let page = page::ready(root);
-    if page.is_err() {
-        steps.take("WebAssembly", || match wasm::install(root) {
-            Ok(()) => wasm::check(root),
-            Err(why) => {
-                println!("xtask: skipped the check for WebAssembly: {why}");
-                Ok(())
-            }
-        })?;
-    }
+/// All tests.
+fn test(root: &Path, steps: &mut Steps) -> Result<(), String> {
     let build = ["test", "--workspace", "--locked", "--no-run", "--quiet"];
     steps.take("building tests", || cargo(root, &build, &[]))?;
-    let made = Aside::start(root, "page-and-wheel", &[wheel::SHARED])?;
-    // One that fails hides nothing of the others.
-    let tests = steps.take("tests", || skipped::run(root));
-    let made = steps.take("waiting for page and wheel", || made.finish());
-    // Not before: cargo builds for one at a time.
-    let counts = steps.take("counts", || counts::test(root));
-    let page = match (page, &made) {
-        (Ok(()), Ok(())) => steps.take("page", || page::test_where_possible(root)),
-        _ => Ok(()),
-    };
-    let all = [tests, counts, made, page].into_iter();
-    let failed: Vec<String> = all.filter_map(Result::err).collect();
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        Err(failed.join("; "))
+    steps.take("tests", || skipped::run(root))
+}
+
+/// Every other check that a change has to pass. One that fails hides nothing of the others.
+fn ci(root: &Path, steps: &mut Steps, shared: bool) -> Result<(), String> {
+    let all = [
+        steps.take("format", || cargo(root, &["fmt", "--all", "--check"], &[])),
+        steps.take("tidy", || tidy::run(root)),
+        steps.take("clippy", || clippy(root)),
+        page_or_engine(root, steps),
+        steps.take("wheel", || wheel::test(root, shared)),
+        steps.take("counts", || counts::test(root)),
+    ];
+    let failed: Vec<String> = all.into_iter().filter_map(Result::err).collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(failed.join("; ")),
     }
 }
 
-/// Builds the page and the wheel where their tools are found, and tries the wheel; says what it left out, and why.
-fn page_and_wheel(root: &Path, shared: bool) -> Result<(), String> {
+/// The page, built and tried, where its tools are found; else whether its engine builds, which is a part of that.
+fn page_or_engine(root: &Path, steps: &mut Steps) -> Result<(), String> {
     match page::ready(root) {
-        Ok(()) => page::build(root, false)?,
-        Err(why) => println!("xtask: skipped the page and its tests: {why}"),
+        Ok(()) => steps.take("page", || {
+            page::build(root, false)?;
+            page::test_where_possible(root)
+        }),
+        Err(why) => steps.take("WebAssembly", || {
+            println!("xtask: skipped the page and its tests: {why}");
+            match wasm::install(root) {
+                Ok(()) => wasm::check(root),
+                Err(why) => {
+                    println!("xtask: skipped the check for WebAssembly: {why}");
+                    Ok(())
+                }
+            }
+        }),
     }
-    wheel::test(root, shared)
 }
 
 /// Clippy over everything, with what is empty without its feature: the wheel's module. It is for any Python, so none is asked.
