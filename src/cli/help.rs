@@ -1,6 +1,7 @@
 //! What `--help` and the pages of `man` say beyond the arguments: examples, and what the keys of cited papers stand for.
 
 mod examples;
+mod groups;
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory, ValueHint};
@@ -25,7 +26,7 @@ pub(super) fn plain() -> Command {
 
 /// The command line with all that its help says.
 pub(super) fn command() -> Command {
-    helped(plain(), "")
+    groups::grouped(helped(plain(), ""))
 }
 
 /// A command and those below it, with examples and sources after their help.
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_command_has_examples_that_are_its_own_and_parse() {
-        let mut command = command();
+        let mut command = helped(plain(), "");
         command.build();
         let mut seen = 0;
         walk(&command, "", &mut |sub, path| {

@@ -96,65 +96,74 @@ enum Command {
     Plan(plan::Plan),
     /// Prove a plan file, whoever computed it.
     Check(check::Check),
-    /// Audit a running fabric from its switches' config_db.json: cyclic buffers, headroom, PFC at both ends, classes on the way.
+    /// Audit a running SONiC fabric from its config_db.json files.
+    ///
+    /// It looks for cyclic buffer dependencies, headroom that is too small, PFC at one end of a link only, and classes that change on
+    /// the way.
     Audit(audit::Audit),
-    /// Put a plan's failover tables under failures: state, losses, stretch, throughput, as tables and plots.
+    /// Measure failover tables under failures: state, losses, stretch, throughput.
     Measure(measure::Measure),
-    /// Tell whether packets are rerouted: probes to the highest switches and back, by their TTL (TaggerDraft section 3.1).
+    /// Measure whether packets are rerouted, by probes and their TTL.
+    ///
+    /// Probes go to the highest switches and back (TaggerDraft section 3.1).
     MeasurePaths(measure_paths::MeasurePaths),
-    /// Put together what the shares of a command found (`--shard I/N`).
+    /// Merge the results of the shares of a command (`--shard I/N`).
     Merge(merge::Merge),
-    /// Give a command's shares and their merge to Slurm or Kubernetes, as jobs.
+    /// Submit a command's shares and their merge to Slurm or Kubernetes.
     Submit(submit::Submit),
     /// Turn a plan into a P4 program and every switch's table entries.
     Build(build::Build),
-    /// List what the switches of a build directory hold, as a table or CSV.
+    /// List the table entries of a build directory, as a table or CSV.
     Entries(entries::Entries),
-    /// Tell what buffers a build's lossless priorities want: thresholds, and headroom port by port.
+    /// Compute the buffers of lossless priorities: thresholds, headroom port by port.
     Buffers(buffers::Buffers),
-    /// Tell what every target can do: priorities, ports, stages, TCAM, what its API offers.
+    /// List the targets: priorities, ports, stages, TCAM, features of their APIs.
     Targets(targets::Targets),
-    /// Bring running switches to what a build directory says, or back, over P4Runtime.
+    /// Write a build directory to running switches over P4Runtime, or undo it.
     Push(push::Push),
-    /// Tell where running switches no longer hold what a build directory says.
+    /// Compare running switches with a build directory.
     Drift(drift::DriftCommand),
-    /// Try a P4Runtime server against what clients rely on.
+    /// Test a P4Runtime server for conformance.
     Conform(conform::Conform),
-    /// Watch a switch's links and tell the switch, where it cannot see them itself (BMv2).
+    /// Report link state to a switch that cannot see it itself (BMv2).
     Agent(agent::Agent),
-    /// Let a link fail, or a plan change, under a stream of packets through running switches; count what is lost.
+    /// Fail a link, or change the plan, under traffic, and count lost packets.
     Drill(drill::Drill),
-    /// Send one packet through the embedded switches and watch it, hop by hop.
+    /// Trace one packet through the embedded switches, hop by hop.
     Trace(trace::Trace),
-    /// Play a scenario in virtual time: PFC, deadlocks, throughput.
+    /// Simulate a scenario in virtual time: PFC, deadlocks, throughput.
     Simulate(simulate::Simulate),
-    /// Run a build directory in real time, in network namespaces, under the same scenarios.
+    /// Run a build directory and a scenario in network namespaces, in real time.
     Emulate(Box<emulate::Emulate>),
-    /// Write a build directory's network for engines that run many containers: containerlab, KNE.
+    /// Export the network of a build directory to containerlab or KNE.
     Export(export::Export),
-    /// Run any program on any topology: hosts and switches in network namespaces, and a prompt.
+    /// Run any P4 program on any topology, in network namespaces, with a prompt.
     Net(net::NetCommand),
-    /// Run a switch: ports, data plane, P4Runtime server. Takes simple_switch_grpc's arguments.
+    /// Run a switch; it takes the arguments of simple_switch_grpc.
+    ///
+    /// A switch has ports, a data plane and a P4Runtime server.
     Switch(Box<switch::Switch>),
-    /// Tell how a running switch is: ports; and of a lossless one buffers, pauses, watermarks.
+    /// Show the state of a running switch: ports, buffers, pauses, watermarks.
     Status(status::Status),
-    /// Look into a switch and change it: simple_switch_CLI's commands, over P4Runtime.
+    /// Read and write a running switch with the commands of simple_switch_CLI.
     Cli(console::Console),
-    /// The P4 front end and executor as tools.
+    /// Work on P4 programs: check, compile, format, test, run.
     P4(p4::P4),
-    /// Judge a lab's work: points, and of what failed the packet and where it went.
+    /// Grade a lab: points, and for each failure the packet and its path.
     Grade(grade::GradeCommand),
-    /// Measure speed and memory, beside a peer where one is found.
+    /// Measure speed and memory, beside other tools where they are found.
     Bench(bench::Bench),
-    /// Compute the tables and figures of the papers, ours beside theirs: Tagger17, TaggerDraft, Stephens15, FC23.
+    /// Compute the tables and figures of the papers, ours beside theirs.
+    ///
+    /// The papers are Tagger17, TaggerDraft, Stephens15 and FC23.
     Reproduce(reproduce::Reproduce),
-    /// Serve the page, with its engine, to a browser on this machine: networks, plans, packets, deadlocks by eye.
+    /// Serve the page of networks, plans, packets and deadlocks to a browser.
     Lab(lab::Lab),
-    /// The tour: from a Clos to its tags, proof, P4 program, entries, and a deadlock that forms without tags and not with them.
+    /// Show the tour: topology, tags, proof, program, entries, and a deadlock.
     Demo(demo::Demo),
     /// Print a completion script for your shell.
     Completions(completions::Completions),
-    /// Write the manual: a page for every command.
+    /// Write the manual, a page for each command.
     Man(man::Manual),
 }
 

@@ -36,9 +36,14 @@ fn leaves(at: &Path, path: &[String], found: &mut Vec<Vec<String>>) {
     let mut line: Vec<&str> = path.iter().map(String::as_str).collect();
     line.push("-h");
     let help = said(at, &line);
-    let below = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    // The commands of the root stand in groups, up to the options.
+    let first = match path.is_empty() {
+        true => "Design:",
+        false => "Commands:",
+    };
+    let below = help.lines().skip_while(|line| *line != first).skip(1);
     let names = below
-        .take_while(|line| !line.is_empty())
+        .take_while(|line| !line.starts_with("Options") && (path.is_empty() || !line.is_empty()))
         .filter_map(|line| {
             // What stands further to the right is the end of a long description.
             let name = line

@@ -109,14 +109,14 @@ const ALL: &[(&str, &[&str])] = &[
         "submit slurm",
         &[
             "switchwright submit slurm -n 16 -o sweep -- check failover.json --failures 1",
-            "switchwright submit slurm -n 4 -o out -- measure failover.json   # then: sh out/submit.sh",
+            "switchwright submit slurm -n 4 -o runs -- measure failover.json   # then: sh runs/submit.sh",
         ],
     ),
     (
         "submit kubernetes",
         &[
             "switchwright submit kubernetes -n 16 -o jobs --claim work -- check failover.json",
-            "switchwright submit kubernetes -n 4 -o out --claim work -- measure failover.json",
+            "switchwright submit kubernetes -n 4 -o pods --claim work -- measure failover.json",
         ],
     ),
     (
