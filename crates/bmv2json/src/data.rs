@@ -133,11 +133,13 @@ impl<'j> Reader<'j> {
                     files.len() - 1
                 });
                 let file = u32::try_from(file).unwrap_or(0);
-                Span {
+                let place = Span {
                     file,
                     line: s.line,
-                    column: s.column + 1,
-                }
+                    column: s.column.saturating_add(1),
+                };
+                self.program.add_excerpt(place, &s.source_fragment);
+                place
             }
         };
     }

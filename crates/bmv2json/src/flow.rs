@@ -68,6 +68,7 @@ impl Reader<'_> {
             Some(first) => self.node_named(pipeline, first)?,
         };
         let body = self.block(|r| r.walk(&mut graph, start, end, 0))?;
+        self.at(pipeline.source_info.as_ref());
         Ok(self.program.controls.push(Control {
             name: name.into(),
             type_name: name.into(),

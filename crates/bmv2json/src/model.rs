@@ -209,6 +209,8 @@ pub(crate) struct SourceInfo {
     pub(crate) filename: String,
     pub(crate) line: u32,
     pub(crate) column: u32,
+    #[serde(default)]
+    pub(crate) source_fragment: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -222,6 +224,7 @@ pub(crate) struct Pipeline {
     pub(crate) conditionals: Vec<Conditional>,
     #[serde(default)]
     pub(crate) action_calls: Vec<ActionCall>,
+    pub(crate) source_info: Option<SourceInfo>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -204,6 +204,8 @@ pub use stmt::{Assign, Block, Callee, ExternArg, ExternCall, Stmt, StmtKind, Swi
 pub use types::{Field, RecordKind, Type, TypeTable};
 pub use valid::{ValidProgram, ValidationError, validate};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A place in the source: `program.files[file]`, line and column counted from 1. Line 0 means unknown.
@@ -235,6 +237,8 @@ pub const CORE_ERRORS: [&str; 7] = [
 pub struct Program {
     /// Source files, as `Span::file` refers to them.
     pub files: Vec<String>,
+    /// The text that begins at a place: its first line, shortened to [`Program::MAX_EXCERPT`] characters.
+    pub excerpts: BTreeMap<Span, String>,
     /// All types, interned.
     pub types: TypeTable,
     /// Member names of `error`; the core errors first, `NoError` at 0.
@@ -266,6 +270,26 @@ pub struct Program {
 }
 
 impl Program {
+    /// Most characters of an excerpt. One line of text may hold a whole program.
+    pub const MAX_EXCERPT: usize = 160;
+
+    /// Records the text of the construct at a place. Of several that begin there, the longest is kept.
+    pub fn add_excerpt(&mut self, at: Span, text: &str) {
+        let text = text.trim_end();
+        let mut characters = text.char_indices().enumerate();
+        let last =
+            |(n, (_, c)): &(usize, (usize, char))| *n == Self::MAX_EXCERPT || "\r\n".contains(*c);
+        let end = characters.find(last).map_or(text.len(), |(_, (at, _))| at);
+        let mut short = text[..end].trim_end().to_owned();
+        if end < text.len() {
+            short.push_str(" ...");
+        }
+        let known = self.excerpts.entry(at).or_default();
+        if short.len() > known.len() {
+            *known = short;
+        }
+    }
+
     /// The error's index in [`Program::errors`].
     pub fn error_index(&self, name: &str) -> Option<u32> {
         self.errors.iter().position(|e| e == name).map(|i| i as u32)

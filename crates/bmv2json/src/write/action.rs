@@ -105,7 +105,7 @@ impl Writer<'_> {
                     whole.push(jump);
                 }
             }
-            Step::If(cond, then, other) => {
+            Step::If(cond, then, other, _) => {
                 let past_then = out.jump_if_zero(cond.clone());
                 self.put_all(then, out)?;
                 if other.is_empty() {

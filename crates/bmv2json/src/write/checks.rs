@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::json::{op, unary};
 use super::steps::Step;
-use super::{Write, Writer};
+use super::{Write, Writer, with_source};
 
 impl Writer<'_> {
     /// Checksums that are verified and computed.
@@ -98,12 +98,11 @@ impl Writer<'_> {
         let algorithm = self.algorithm(call, 3)?;
         let calculation = self.calculation(&algorithm, input);
         let id = self.checksums.len();
-        let source = self.source();
-        self.checksums.push(json!({
+        let made = json!({
             "name": format!("cksum_{id}"), "id": id, "type": "generic", "target": target["value"],
             "calculation": calculation["value"], "verify": verify, "update": !verify, "if_cond": cond,
-            "source_info": source,
-        }));
+        });
+        self.checksums.push(self.placed(made));
         Ok(())
     }
 
@@ -121,11 +120,13 @@ impl Writer<'_> {
     /// The deparser: headers in order, and what is done before the first of them.
     pub(super) fn deparser(&mut self) -> Write<Value> {
         let control = &self.p.controls[self.blocks.deparser];
+        let source = self.source_of(control.span);
         let mut steps = self.block(&control.init)?;
         steps.extend(self.block(&control.body)?);
         let (mut order, mut primitives) = (Vec::new(), Vec::new());
         self.deparse(&steps, &mut order, &mut primitives)?;
-        Ok(json!({ "name": "deparser", "id": 0, "order": order, "primitives": primitives }))
+        let made = json!({ "name": "deparser", "id": 0, "order": order, "primitives": primitives });
+        Ok(with_source(made, source))
     }
 
     fn deparse(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::graph::{applies, conditional, without_unreachable};
 use super::steps::{Edges, Step};
-use super::{Write, Writer};
+use super::{Write, Writer, with_source};
 
 /// A pipeline while it is made.
 #[derive(Default)]
@@ -22,6 +22,7 @@ type Next = Option<String>;
 impl Writer<'_> {
     pub(super) fn pipeline(&mut self, name: &str, id: usize, control: ControlId) -> Write<Value> {
         let control = &self.p.controls[control];
+        let source = self.source_of(control.span);
         let mut steps = self.block(&control.init)?;
         steps.extend(self.block(&control.body)?);
         let mut pipe = Pipe::default();
@@ -29,10 +30,11 @@ impl Writer<'_> {
         for (i, t) in pipe.tables.iter_mut().enumerate() {
             t["id"] = json!(i);
         }
-        Ok(json!({
+        let made = json!({
             "name": name, "id": id, "init_table": first, "tables": pipe.tables,
             "action_profiles": pipe.profiles, "conditionals": pipe.conditions,
-        }))
+        });
+        Ok(with_source(made, source))
     }
 
     /// The first node of these steps, after which `next` comes. `end` is where a return leads.
@@ -53,10 +55,10 @@ impl Writer<'_> {
             }
             next = self.action_node(&mut run, next, pipe)?;
             next = match step {
-                Step::If(cond, then, other) => {
+                Step::If(cond, then, other, source) => {
                     let yes = self.graph(then, next.clone(), end, pipe)?;
                     let no = self.graph(other, next, end, pipe)?;
-                    Some(self.condition_node(cond, yes, no, pipe))
+                    Some(self.condition_node(cond, source, yes, no, pipe))
                 }
                 Step::Scope(inner) => self.graph(inner, next.clone(), &next, pipe)?,
                 Step::Return => end.clone(),
@@ -79,23 +81,33 @@ impl Writer<'_> {
         }
         let number = self.number();
         let (action, name) = (format!("act_{number}"), format!("tbl_act_{number}"));
+        let source = primitives[0]["source_info"].clone();
         let id = self.add_action(&action, Vec::new(), primitives);
-        pipe.tables.push(json!({
+        let table = json!({
             "name": name, "id": 0, "key": [], "match_type": "exact", "type": "simple", "max_size": 1024,
             "with_counters": false, "support_timeout": false, "direct_meters": null,
             "action_ids": [id], "actions": [action], "base_default_next": next,
             "next_tables": { action: next },
             "default_entry": { "action_id": id, "action_const": true, "action_data": [], "action_entry_const": true },
-        }));
+        });
+        pipe.tables.push(with_source(table, source));
         Ok(Some(name))
     }
 
-    fn condition_node(&mut self, cond: &Value, yes: Next, no: Next, pipe: &mut Pipe) -> String {
+    fn condition_node(
+        &mut self,
+        cond: &Value,
+        source: &Value,
+        yes: Next,
+        no: Next,
+        pipe: &mut Pipe,
+    ) -> String {
         let name = format!("node_{}", self.number());
         let id = pipe.conditions.len();
-        pipe.conditions.push(json!({
+        let node = json!({
             "name": name, "id": id, "expression": cond, "true_next": yes, "false_next": no,
-        }));
+        });
+        pipe.conditions.push(with_source(node, source.clone()));
         name
     }
 

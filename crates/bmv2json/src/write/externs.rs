@@ -272,7 +272,9 @@ impl Writer<'_> {
     pub(super) fn calculation(&mut self, algorithm: &str, input: Vec<Value>) -> Value {
         let id = self.calculations.len();
         let name = format!("calc_{id}");
-        let made = json!({ "name": name, "id": id, "algo": algorithm, "input": input });
+        let made = self.placed(json!({
+            "name": name, "id": id, "algo": algorithm, "input": input,
+        }));
         self.calculations.push(made);
         named("calculation", &name)
     }

@@ -6,7 +6,7 @@ use super::steps::Step;
 pub(super) fn applies(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::Apply(..) => true,
-        Step::If(_, then, other) => applies(then) || applies(other),
+        Step::If(_, then, other, _) => applies(then) || applies(other),
         Step::Loop {
             head, body, step, ..
         } => applies(head) || applies(body) || applies(step),
@@ -31,7 +31,7 @@ pub(super) fn conditional(step: &Step) -> bool {
 fn returns(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::Return => true,
-        Step::If(_, then, other) => returns(then) || returns(other),
+        Step::If(_, then, other, _) => returns(then) || returns(other),
         Step::Loop { body, .. } => returns(body),
         _ => false,
     })

@@ -60,6 +60,14 @@ pub fn write(program: &ValidProgram, name: &str) -> Result<String, WriteError> {
         .map_err(|e| w.error(e.to_string()))
 }
 
+/// An object with its `source_info`; without, if that is null.
+fn with_source(mut object: Value, source: Value) -> Value {
+    if let (Some(map), false) = (object.as_object_mut(), source.is_null()) {
+        map.insert("source_info".into(), source);
+    }
+    object
+}
+
 /// Turns a program into JSON, part by part.
 struct Writer<'p> {
     p: &'p Program,
@@ -154,13 +162,23 @@ impl<'p> Writer<'p> {
 
     /// Where what is being written stands in the source, for `source_info`; null if nobody knows.
     fn source(&self) -> Value {
-        match self.p.files.get(self.span.file as usize) {
-            Some(file) if self.span.line > 0 => json!({
-                "filename": file, "line": self.span.line, "column": self.span.column.saturating_sub(1),
-                "source_fragment": "",
+        self.source_of(self.span)
+    }
+
+    /// A place in the source, for `source_info`; null if it is not known. Columns count from 0 there.
+    fn source_of(&self, span: Span) -> Value {
+        match self.p.files.get(span.file as usize) {
+            Some(file) if span.line > 0 => json!({
+                "filename": file, "line": span.line, "column": span.column.saturating_sub(1),
+                "source_fragment": self.p.excerpts.get(&span).map_or("", String::as_str),
             }),
             _ => Value::Null,
         }
+    }
+
+    /// An object with the place in the source of what is being written, if that is known.
+    fn placed(&self, object: Value) -> Value {
+        with_source(object, self.source())
     }
 
     fn whole(&mut self, name: &str) -> Write<Value> {

@@ -6,7 +6,7 @@ use p4ir::{
 use serde_json::{Value, json};
 
 use super::table::DEFAULT_SIZE;
-use super::{Write, Writer};
+use super::{Write, Writer, with_source};
 
 impl Writer<'_> {
     /// A constructor argument that is a number.
@@ -46,10 +46,10 @@ impl Writer<'_> {
             let bound = binding.map(|t| &t.name);
             match e.ty {
                 ExternType::Counter => {
-                    counters.push(json!({ "name": e.name, "id": counters.len(), "size": size, "is_direct": false }));
+                    counters.push(self.placed(json!({ "name": e.name, "id": counters.len(), "size": size, "is_direct": false })));
                 }
                 ExternType::DirectCounter if binding.is_some() => {
-                    counters.push(json!({ "name": e.name, "id": counters.len(), "is_direct": true, "binding": bound }));
+                    counters.push(self.placed(json!({ "name": e.name, "id": counters.len(), "is_direct": true, "binding": bound })));
                 }
                 ExternType::Meter | ExternType::DirectMeter => {
                     let kind = self
@@ -76,14 +76,14 @@ impl Writer<'_> {
                         }
                         (_, None) => continue,
                     }
-                    meters.push(made);
+                    meters.push(self.placed(made));
                 }
                 ExternType::Register => {
                     let width = match e.type_args.first() {
                         Some(ty) => self.stored(*ty)?.0,
                         None => 32,
                     };
-                    registers.push(json!({ "name": e.name, "id": registers.len(), "size": size, "bitwidth": width }));
+                    registers.push(self.placed(json!({ "name": e.name, "id": registers.len(), "size": size, "bitwidth": width })));
                 }
                 _ => {}
             }
@@ -95,7 +95,8 @@ impl Writer<'_> {
     pub(super) fn profile(&mut self, id: ExternId, table: TableId, number: usize) -> Write<Value> {
         let e = &self.p.externs[id];
         let size = self.size_of(e, "size").unwrap_or(0);
-        let mut made = json!({ "name": e.name, "id": number, "max_size": size });
+        let made = json!({ "name": e.name, "id": number, "max_size": size });
+        let mut made = with_source(made, self.source_of(e.span));
         if e.ty == ExternType::ActionSelector {
             let algorithm = self
                 .member_of(e, "algorithm")

@@ -126,7 +126,7 @@ impl Writer<'_> {
             match step {
                 Step::Op(primitive) => states.list[at].ops.push(parser_op(primitive)),
                 Step::Parse(op) => states.list[at].ops.push(op.clone()),
-                Step::If(cond, then, other) => {
+                Step::If(cond, then, other, _) => {
                     let [yes, no, join] = ["then", "else", "join"].map(|n| states.add(n));
                     self.branch(cond, at, yes, no, states);
                     for (steps, from) in [(then, yes), (other, no)] {

@@ -17,8 +17,8 @@ pub(super) enum Step {
     Op(Value),
     /// An operation of the parser.
     Parse(Value),
-    /// Both branches of a condition.
-    If(Value, Vec<Step>, Vec<Step>),
+    /// Both branches of a condition, and the condition's `source_info`.
+    If(Value, Vec<Step>, Vec<Step>, Value),
     /// `loop { head; if !cond break; body; step }`
     Loop {
         head: Vec<Step>,
@@ -56,12 +56,7 @@ const MAX_CASES: usize = 1000;
 
 impl Writer<'_> {
     pub(super) fn primitive(&self, name: &str, parameters: Vec<Value>) -> Step {
-        let mut made = json!({ "op": name, "parameters": parameters });
-        let source = self.source();
-        if let (Some(made), false) = (made.as_object_mut(), source.is_null()) {
-            made.insert("source_info".into(), source);
-        }
-        Step::Op(made)
+        Step::Op(self.placed(json!({ "op": name, "parameters": parameters })))
     }
 
     pub(super) fn parse(name: &str, parameters: Vec<Value>) -> Step {
@@ -177,8 +172,13 @@ impl Writer<'_> {
             }
             StmtKind::PopFront { stack, count } => steps.extend(self.shift("pop", stack, *count)?),
             StmtKind::If { cond, then, other } => {
-                let cond = self.cond(*cond)?;
-                steps.push(Step::If(cond, self.block(then)?, self.block(other)?));
+                let (cond, source) = (self.cond(*cond)?, self.source());
+                steps.push(Step::If(
+                    cond,
+                    self.block(then)?,
+                    self.block(other)?,
+                    source,
+                ));
             }
             StmtKind::Switch {
                 value,
@@ -300,6 +300,7 @@ impl Writer<'_> {
             return Err(self.error(format!("a `switch` with more than {MAX_CASES} branches")));
         }
         let ty = self.p.expr_type(value);
+        let source = self.source();
         let mut rest = self.block(default)?;
         for case in cases.iter().rev() {
             let mut any = None;
@@ -311,7 +312,12 @@ impl Writer<'_> {
                 });
             }
             if let Some(cond) = any {
-                rest = vec![Step::If(cond, self.block(&case.body)?, rest)];
+                rest = vec![Step::If(
+                    cond,
+                    self.block(&case.body)?,
+                    rest,
+                    source.clone(),
+                )];
             }
         }
         Ok(rest)
@@ -330,7 +336,12 @@ impl Writer<'_> {
             let this = f(self, place)?;
             made = match conditions.is_empty() {
                 true => this,
-                false => vec![Step::If(self.all_equal(conditions)?, this, made)],
+                false => vec![Step::If(
+                    self.all_equal(conditions)?,
+                    this,
+                    made,
+                    self.source(),
+                )],
             };
         }
         Ok(made)
@@ -623,7 +634,8 @@ impl Writer<'_> {
             let mut failed: Vec<Step> = self.frames.iter().rev().flatten().cloned().collect();
             let never = json!({ "type": "bool", "value": false });
             failed.push(Self::parse("verify", vec![never, number(index)]));
-            steps.push(Step::If(unary("not", cond), failed, Vec::new()));
+            let failed_cond = unary("not", cond);
+            steps.push(Step::If(failed_cond, failed, Vec::new(), self.source()));
         }
         Ok(steps)
     }

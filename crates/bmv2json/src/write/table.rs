@@ -95,19 +95,15 @@ impl Writer<'_> {
             Some(_) => "indirect",
         };
         let base = if by_hit { &None } else { next };
-        let mut made = json!({
+        let mut made = self.placed(json!({
             "name": table.name, "id": 0, "key": keys, "match_type": match_type(table.keys.iter().map(|k| &k.kind)),
             "type": kind, "max_size": table.capacity(Some(DEFAULT_SIZE)), "with_counters": counter.is_some(),
             "support_timeout": table.idle_timeout, "direct_meters": meter,
             "action_ids": ids, "actions": names, "base_default_next": base, "next_tables": leads,
-        });
-        let source = self.source();
+        }));
         let Some(map) = made.as_object_mut() else {
             return Ok(made);
         };
-        if !source.is_null() {
-            map.insert("source_info".into(), source);
-        }
         if let Some(implementation) = table.implementation {
             map.insert(
                 "action_profile".into(),
@@ -250,10 +246,10 @@ impl Writer<'_> {
             true => highest - entry.priority + 1,
             false => 1,
         };
-        Ok(json!({
-            "source_info": self.source(), "match_key": keys, "priority": priority,
+        Ok(self.placed(json!({
+            "match_key": keys, "priority": priority,
             "action_entry": { "action_id": ids.get(entry.action as usize), "action_data": data },
-        }))
+        })))
     }
 
     fn match_key(&self, kind: &MatchKind, set: &KeySet, ty: TypeId) -> Write<Value> {

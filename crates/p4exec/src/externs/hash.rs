@@ -344,6 +344,11 @@ impl Hashers {
         self.custom.get(&algorithm).map(|crc| crc.config)
     }
 
+    /// The custom CRCs whose parameters were set.
+    pub fn customs(&self) -> impl Iterator<Item = (HashAlgorithm, CrcConfig)> {
+        self.custom.iter().map(|(of, crc)| (*of, crc.config))
+    }
+
     /// Sets the parameters of a custom CRC, or takes them away.
     pub fn set_custom(&mut self, algorithm: HashAlgorithm, config: Option<CrcConfig>) {
         match config {

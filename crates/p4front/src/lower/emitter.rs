@@ -69,11 +69,14 @@ impl Emitter {
         if file == next {
             self.ir.files.push(at.file.to_string());
         }
-        p4ir::Span {
+        let place = p4ir::Span {
             file,
             line: at.line,
             column: at.column,
-        }
+        };
+        let text = checker.map.text(span).trim_end_matches(';');
+        self.ir.add_excerpt(place, text);
+        place
     }
 
     /// Appends a statement to the present block.

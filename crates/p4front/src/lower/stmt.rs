@@ -133,6 +133,7 @@ impl<'a> Lowerer<'a> {
         other: Option<&'a ast::Stmt>,
         span: Span,
     ) {
+        let cond_span = cond.at.span;
         let cond = self.bool_expr(cond);
         let (then, ()) = self.nested(|s| s.scoped(|s| s.stmts(std::slice::from_ref(then))));
         let (other, ()) = self.nested(|s| {
@@ -146,7 +147,7 @@ impl<'a> Lowerer<'a> {
             _ => {
                 let cond = self.scalar(&cond, span);
                 if !(then.is_empty() && other.is_empty()) {
-                    self.emit(Ir::If { cond, then, other }, span);
+                    self.emit(Ir::If { cond, then, other }, cond_span);
                 }
             }
         }

@@ -214,6 +214,114 @@ fn digests_have_fields_of_their_own() {
     }
 }
 
+const PLACES: &str = r"#include <core.p4>
+#include <v1model.p4>
+header E { bit<48> to; bit<48> from; bit<16> ty; }
+struct H { E e; }
+struct M { bit<16> sum; }
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) { state start { p.extract(h.e); transition accept; } }
+control In(inout H h, inout M m, inout standard_metadata_t s) {
+    counter(4, CounterType.packets) seen;
+    direct_counter(CounterType.bytes) hits;
+    meter(4, MeterType.packets) rate;
+    register<bit<8>>(4) last;
+    action_selector(HashAlgorithm.crc16, 8, 4) members;
+    // Two statements on one line, and one that is longer than its line.
+    action port(bit<9> port) {   s.egress_spec = port; seen.count(0); hash(m.sum, HashAlgorithm.crc16, 16w0, {h.e.to,
+        h.e.from}, 16w9); }
+    action none() { mark_to_drop(s); }
+    table always { actions = { port; none; } default_action = none; }
+    table exact_one {
+        key = { h.e.to: exact; }
+        actions = { port; none; @defaultonly NoAction; }
+        default_action = NoAction;
+        const entries = {    1: port(2); }
+        counters = hits;
+    }
+    table spread {
+        key = { h.e.from: exact; m.sum: selector; }
+        actions = { port; }
+        implementation = members;
+    }
+    apply {
+        always.apply();
+        if (h.e.isValid() &&
+            h.e.ty > 3) { exact_one.apply(); } else { port(1); }
+        spread.apply();
+    }
+}
+control V(inout H h, inout M m) { apply {} }
+control Out(inout H h, inout M m, inout standard_metadata_t s) { apply {} }
+control C(inout H h, inout M m) { apply { update_checksum(true, { h.e.to }, h.e.ty, HashAlgorithm.csum16); } }
+control D(packet_out p, in H h) { apply { p.emit(h.e); } }
+V1Switch(P(), V(), In(), Out(), C(), D()) main;
+";
+
+/// Debuggers and control planes find in `source_info` what p4c writes there: names of controls, tables and arrays, the
+/// text of conditions and statements, the first line where there are several.
+#[test]
+fn the_source_of_what_is_written_is_said() {
+    let program = p4test::compile_text("p.p4", PLACES, &p4front::Options::default()).unwrap();
+    let text = bmv2json::write(&program, "source").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut found = Vec::new();
+    places(&json, "", &mut found);
+    found.sort();
+    found.dedup();
+    let expected = [
+        "/actions/primitives assign 14:33 s.egress_spec = port",
+        "/actions/primitives assign 33:54 port(1)",
+        "/actions/primitives count 14:55 seen.count(0)",
+        "/actions/primitives mark_to_drop 16:20 mark_to_drop(s)",
+        "/actions/primitives modify_field_with_hash_based_offset 14:70 hash(m.sum, HashAlgorithm.crc16, 16w0, {h.e.to, ...",
+        "/calculations  14:70 hash(m.sum, HashAlgorithm.crc16, 16w0, {h.e.to, ...",
+        "/calculations  39:42 update_checksum(true, { h.e.to }, h.e.ty, HashAlgorithm.csum16)",
+        "/checksums  39:42 update_checksum(true, { h.e.to }, h.e.ty, HashAlgorithm.csum16)",
+        "/counter_arrays  8:36 seen",
+        "/counter_arrays  9:38 hits",
+        "/deparsers  40:8 D",
+        "/meter_arrays  10:32 rate",
+        "/pipelines  38:8 Out",
+        "/pipelines  7:8 In",
+        "/pipelines/action_profiles  12:47 members",
+        "/pipelines/conditionals  32:12 h.e.isValid() && ...",
+        "/pipelines/tables  17:10 always",
+        "/pipelines/tables  18:10 exact_one",
+        "/pipelines/tables  25:10 spread",
+        "/pipelines/tables  33:54 port(1)",
+        "/pipelines/tables/entries  22:29 1: port(2)",
+        "/register_arrays  11:24 last",
+    ];
+    let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+    assert_eq!(found, expected);
+    // What was read is written again.
+    let again = bmv2json::write(&bmv2json::read(&text).unwrap(), "source").unwrap();
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(
+        again["pipelines"][0]["source_info"],
+        json["pipelines"][0]["source_info"]
+    );
+}
+
+/// Each place in the source that a part of the file names.
+fn places(json: &serde_json::Value, path: &str, found: &mut Vec<String>) {
+    if let Some(list) = json.as_array() {
+        list.iter().for_each(|v| places(v, path, found));
+    }
+    let Some(object) = json.as_object() else {
+        return;
+    };
+    if let Some(source) = object.get("source_info") {
+        let (line, column) = (&source["line"], &source["column"]);
+        let text = source["source_fragment"].as_str().unwrap();
+        let name = object.get("op").map_or("", |op| op.as_str().unwrap());
+        found.push(format!("{path} {name} {line}:{column} {text}"));
+    }
+    for (key, value) in object.iter().filter(|(key, _)| *key != "source_info") {
+        places(value, &format!("{path}/{key}"), found);
+    }
+}
+
 #[test]
 fn writing_is_reproducible() {
     let path = p4test::root().join("bmv2-tests/cases/parsing.p4");

@@ -6,6 +6,7 @@ use p4exec::externs::hash::{Calculation, CrcConfig, HashAlgorithm};
 use p4runtime::p4::v1::ForwardingPipelineConfig;
 use serde_json::Value as Json;
 
+use super::replication::Sessions;
 use super::value::Value;
 use super::{Call, Fault, Outcome};
 use crate::server::pipeline::{Pipeline, device_text};
@@ -102,14 +103,28 @@ pub(super) fn swap_configs(call: &Call<'_>) -> Outcome {
     }
 }
 
-/// The same program anew: without entries, counts and settings.
+/// The same program anew: without entries, counts, multicast groups and nodes. As in BMv2, clone sessions and the
+/// parameters of hashes stay.
 pub(super) fn reset_state(call: &Call<'_>) -> Outcome {
+    let switch = &call.subject.switch;
     let running = {
-        let pipelines = call.subject.switch.pipelines();
-        pipelines.running.as_ref().map(|p| p.config.clone())
+        let pipelines = switch.pipelines();
+        let running = pipelines.running.as_ref();
+        let kept = running.map(|p| {
+            let hashes: Vec<_> = p.contents.state().hashers.customs().collect();
+            let sessions = Sessions::of(&p.contents)?;
+            Ok::<_, Refusal>((p.config.clone(), sessions, hashes))
+        });
+        kept.transpose()?
     };
-    if let Some(config) = running {
-        install(call, config, false)?;
+    let Some((config, sessions, hashes)) = running else {
+        return Ok(None);
+    };
+    install(call, config, false)?;
+    sessions.set(switch)?;
+    for (algorithm, config) in hashes {
+        let config = Some(config);
+        switch.amend_state(Update::SetCrc { algorithm, config })?;
     }
     Ok(None)
 }

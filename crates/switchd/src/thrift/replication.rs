@@ -18,8 +18,10 @@ use serde_json::json;
 
 use super::value::{Fields, Value};
 use super::{Call, Fault, Outcome};
+use crate::server::switch::Switch;
 use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
+use crate::translate::replication::read_sessions;
 use crate::translate::update_of;
 
 /// `McOperationErrorCode`.
@@ -495,6 +497,41 @@ fn set_session(call: &Call<'_>, number: i32, port: Option<i32>, group: Option<i3
         }
     }
     Ok(None)
+}
+
+/// What sets the clone sessions again in a state that has none.
+pub(super) struct Sessions {
+    updates: Vec<v1::Update>,
+    /// Those that no P4Runtime update says.
+    others: Vec<Update>,
+}
+
+impl Sessions {
+    pub(super) fn of(contents: &PipelineState) -> Result<Self, Refusal> {
+        let (mut updates, mut others) = (Vec::new(), Vec::new());
+        for (number, config) in contents.state().replication.sessions() {
+            let (session, config) = (*number, Some(config.clone()));
+            if session == 0 || config.as_ref().is_some_and(|c| c.multicast_group.is_some()) {
+                others.push(Update::SetCloneSession { session, config });
+                continue;
+            }
+            let filter = v1::CloneSessionEntry {
+                session_id: session,
+                ..Default::default()
+            };
+            read_sessions(contents, &filter, &mut |entity| {
+                updates.push(update_of(Type::Insert, entity));
+                Ok(())
+            })?;
+        }
+        Ok(Self { updates, others })
+    }
+
+    pub(super) fn set(self, switch: &Switch) -> Result<(), Refusal> {
+        switch.amend(|_| Ok::<_, Refusal>(self.updates))?;
+        let mut others = self.others.into_iter();
+        others.try_for_each(|update| switch.amend_state(update))
+    }
 }
 
 fn unset_session(call: &Call<'_>, number: i32) -> Outcome {

@@ -784,6 +784,41 @@ fn program(c: &mut Client, port: u16) {
     assert_eq!(call("bm_swap_configs", &[]), done());
 }
 
+/// In BMv2 `reset_state` takes away multicast groups and nodes, and leaves clone sessions and the parameters of hashes.
+#[test]
+fn a_reset_leaves_clone_sessions_and_takes_nodes() {
+    let rig = Rig::ready();
+    let mut client = rig.client();
+    let c = &mut client;
+    let session = |field, value| Value::structure([(field, number(value))]);
+    let sessions = [(0, session(1, 4)), (7, session(1, 5)), (9, session(2, 3))];
+    for (at, config) in &sessions {
+        let add = [number(*at), config.clone()];
+        assert_eq!(
+            c.call("simple_switch", "mirroring_session_add", add),
+            done()
+        );
+    }
+    for _ in 0..2 {
+        assert!(c.multicast("bm_mc_mgrp_create", [number(5)]).is_ok());
+        let node = [number(1), text("110"), text("")];
+        assert_eq!(
+            c.multicast("bm_mc_node_create", node),
+            Ok(Some(number(0))),
+            "handles begin anew"
+        );
+        let pair = [number(5), number(0)];
+        assert_eq!(c.multicast("bm_mc_node_associate", pair), done());
+        assert_eq!(c.call("standard", "bm_reset_state", []), done());
+        for (at, config) in &sessions {
+            assert_eq!(
+                c.call("simple_switch", "mirroring_session_get", [number(*at)]),
+                Ok(Some(config.clone()))
+            );
+        }
+    }
+}
+
 #[test]
 fn every_method_of_the_interface_is_played() {
     let rig = Rig::ready();
