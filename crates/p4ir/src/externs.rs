@@ -64,6 +64,8 @@ names! {
         ParserCounter = "ParserCounter",
         ParserPriority = "ParserPriority",
         Random = "Random",
+        DirectRegister = "DirectRegister",
+        DirectRegisterAction = "DirectRegisterAction",
         RegisterAction = "RegisterAction",
         RegisterAction2 = "RegisterAction2",
         RegisterAction3 = "RegisterAction3",
@@ -129,6 +131,8 @@ impl ExternType {
             | Self::Checksum16
             | Self::CrcPolynomial
             | Self::Digest
+            | Self::DirectRegister
+            | Self::DirectRegisterAction
             | Self::Hash
             | Self::Mirror
             | Self::ParserCounter
@@ -179,6 +183,9 @@ pub enum ExternMethod {
     ReadRegister,
     /// `register.write(index, value)`.
     WriteRegister,
+    /// The cell of a direct register that belongs to what its table did last: 0 for a miss, and the
+    /// entry's slot plus 1.
+    EntryCell,
     /// `Checksum16.get(data)`.
     GetChecksum16,
     /// None that executors know, by its name in the source.
@@ -194,8 +201,9 @@ impl ExternMethod {
             (ExternType::DirectCounter, "count") => Self::CountDirect,
             (ExternType::Meter, "execute_meter") => Self::ExecuteMeter,
             (ExternType::DirectMeter, "read") => Self::ReadDirectMeter,
-            (ExternType::Register, "read") => Self::ReadRegister,
-            (ExternType::Register, "write") => Self::WriteRegister,
+            (ExternType::Register | ExternType::DirectRegister, "read") => Self::ReadRegister,
+            (ExternType::Register | ExternType::DirectRegister, "write") => Self::WriteRegister,
+            (ExternType::DirectRegister, "entry_cell") => Self::EntryCell,
             (ExternType::Checksum16, "get") => Self::GetChecksum16,
             (_, other) => Self::Other(other.to_owned()),
         }
@@ -209,6 +217,7 @@ impl ExternMethod {
             Self::ExecuteMeter => "execute_meter",
             Self::ReadDirectMeter | Self::ReadRegister => "read",
             Self::WriteRegister => "write",
+            Self::EntryCell => "entry_cell",
             Self::GetChecksum16 => "get",
             Self::Other(name) => name,
         }

@@ -138,6 +138,9 @@ impl Writer<'_> {
                 steps.push(self.primitive("modify_field_with_hash_based_offset", args));
                 steps.extend(after);
             }
+            ExternMethod::EntryCell => {
+                return Err(self.error(format!("direct register `{name}`")));
+            }
             ExternMethod::Other(other) => {
                 return Err(self.error(format!("method `{other}` of `{name}`")));
             }

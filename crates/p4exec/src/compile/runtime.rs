@@ -11,12 +11,12 @@ use crate::bitio::{BitWriter, read_bits};
 use crate::exec::DropReason;
 use crate::externs::digest::Digest;
 use crate::externs::hash::HashAlgorithm;
-use crate::externs::meter::Colour;
 use crate::info::ProgramInfo;
 use crate::interp::MAX_ROUNDS;
 use crate::path::Requests;
 use crate::state::{
-    ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, hash_algorithm,
+    ControlState, DataState, ExternConfig, ExternState, ProfileState, RuntimeState, entry_cell,
+    hash_algorithm,
 };
 use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, TOGETHER, Table};
 use crate::v1model::{enum_member, leaf_width};
@@ -32,15 +32,15 @@ pub(super) struct Scratch {
     pub(super) abort: Option<DropReason>,
     /// What the deparser wrote, where it does not write to the packet at once.
     pub(super) writer: BitWriter,
-    /// What the direct meters said when their table was last applied.
-    colours: Vec<(ExternId, Colour)>,
+    /// What direct objects said when their table was last applied: meters the colour, registers the cell.
+    direct: Vec<(ExternId, u64)>,
     values: Vec<Bits>,
 }
 
 impl Scratch {
     /// Forgets what the last block left.
     pub(super) fn start_block(&mut self) {
-        self.colours.clear();
+        self.direct.clear();
     }
 }
 
@@ -149,7 +149,10 @@ impl Runtime<'_> {
                 match control.extern_config(*direct) {
                     Some(ExternConfig::DirectMeter(kind)) => {
                         let colour = cells.meter(slot, now, *kind, length);
-                        set_colour(&mut self.scratch.colours, *direct, colour);
+                        set_direct(&mut self.scratch.direct, *direct, colour as u64);
+                    }
+                    Some(ExternConfig::DirectRegister) => {
+                        set_direct(&mut self.scratch.direct, *direct, entry_cell(slot));
                     }
                     _ => cells.count(slot, length),
                 }
@@ -308,9 +311,9 @@ impl Runtime<'_> {
                 };
                 return colour.map_or(u64::MAX, |colour| colour as u64);
             }
-            Call::DirectMeter(id) => {
-                let known = self.scratch.colours.iter().find(|(known, _)| known == id);
-                return known.map_or(Colour::Green, |(_, colour)| *colour) as u64;
+            Call::Direct(id) => {
+                let known = self.scratch.direct.iter().find(|(known, _)| known == id);
+                return known.map_or(0, |(_, said)| *said);
             }
             Call::Assertion(place) => {
                 self.scratch.abort = Some(DropReason::Assertion(place.clone()));
@@ -488,9 +491,9 @@ fn resolve<'c>(
     }
 }
 
-fn set_colour(colours: &mut Vec<(ExternId, Colour)>, id: ExternId, colour: Colour) {
-    colours.retain(|(known, _)| *known != id);
-    colours.push((id, colour));
+fn set_direct(direct: &mut Vec<(ExternId, u64)>, id: ExternId, said: u64) {
+    direct.retain(|(known, _)| *known != id);
+    direct.push((id, said));
 }
 
 /// Reads leaves one behind the other; 1 for validity, which is not in the packet.

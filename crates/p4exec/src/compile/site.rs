@@ -51,8 +51,8 @@ pub(super) enum Call {
     RegisterWrite(ExternId),
     /// `execute_meter`: index; the answer is the colour, `u64::MAX` for none.
     Meter(ExternId),
-    /// `direct_meter.read`: the answer is the colour.
-    DirectMeter(ExternId),
+    /// What a direct object said when its table was last applied: the colour of a meter, the cell of a register.
+    Direct(ExternId),
     /// `assert`, `assume`: ends the packet; the place in the source.
     Assertion(String),
 }

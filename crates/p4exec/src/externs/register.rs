@@ -57,6 +57,14 @@ impl RegisterArray {
             .map(|cell| std::mem::replace(cell, value))
     }
 
+    /// A cell to what it starts with; cells are made up to it.
+    pub(crate) fn begin(&mut self, index: usize) {
+        if index >= self.cells.len() {
+            self.cells.resize(index + 1, self.initial.clone());
+        }
+        self.cells[index] = self.initial.clone();
+    }
+
     /// All cells to what they started with.
     pub fn reset(&mut self) {
         self.cells.fill(self.initial.clone());

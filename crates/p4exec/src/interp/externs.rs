@@ -281,10 +281,16 @@ impl Machine<'_> {
                 }
             }
             ExternMethod::ReadDirectMeter => {
-                let known = self.colours.iter().find(|(known, _)| *known == id);
-                let colour = known.map_or(Colour::Green, |(_, colour)| *colour);
+                // Green is 0.
                 if let Some(place) = args.place(0) {
-                    self.store_place(place, colour_bits(colour));
+                    let colour = Bits::from_u64(2, self.direct_said(id));
+                    self.store_place(place, colour);
+                }
+            }
+            ExternMethod::EntryCell => {
+                if let Some(place) = args.place(0) {
+                    let cell = Bits::from_u64(32, self.direct_said(id));
+                    self.store_place(place, cell);
                 }
             }
             ExternMethod::ReadRegister => {
@@ -317,6 +323,11 @@ impl Machine<'_> {
             ExternMethod::CountDirect => {}
             ExternMethod::Other(_) => {}
         }
+    }
+
+    fn direct_said(&self, id: ExternId) -> u64 {
+        let known = self.direct.iter().find(|(known, _)| *known == id);
+        known.map_or(0, |(_, said)| *said)
     }
 
     /// Stores a bit string over all scalars of a place, the first taking the highest bits.

@@ -6,7 +6,6 @@ use quantities::{Bytes, Nanos};
 use super::MAX_ROUNDS;
 use crate::bitio::{BitWriter, read_bits};
 use crate::exec::DropReason;
-use crate::externs::meter::Colour;
 use crate::info::ProgramInfo;
 use crate::path::Requests;
 use crate::state::RuntimeState;
@@ -59,8 +58,8 @@ pub(crate) struct Machine<'a> {
     pub(super) length: Bytes,
     pub(super) writer: BitWriter,
     pub(super) requests: Requests,
-    /// What the direct meters said when their table was last applied.
-    pub(super) colours: Vec<(ExternId, Colour)>,
+    /// What direct objects said when their table was last applied: meters the colour, registers the cell.
+    pub(super) direct: Vec<(ExternId, u64)>,
     rounds: u64,
 }
 
@@ -89,7 +88,7 @@ impl<'a> Machine<'a> {
             length: Bytes::new(length as u64),
             writer: BitWriter::new(),
             requests: Requests::default(),
-            colours: Vec::new(),
+            direct: Vec::new(),
             rounds: 0,
         }
     }

@@ -5,8 +5,7 @@ use p4ir::{ExternId, MatchKind, TableId, VarId};
 use super::machine::{Flow, Machine};
 use crate::bitio::BitWriter;
 use crate::externs::hash::HashAlgorithm;
-use crate::externs::meter::Colour;
-use crate::state::{ExternConfig, ProfileState};
+use crate::state::{ExternConfig, ProfileState, entry_cell};
 use crate::tables::{ActionCall, EntryAction, EntryHandle, MemberId};
 use crate::trace::{EntryTrace, TableTrace, TraceEvent};
 use crate::value::Bits;
@@ -159,8 +158,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Updates the entry's time, and the direct counters and meters of the table. The meters' word
-    /// is kept for `direct_meter.read`.
+    /// Updates the entry's time, and the direct counters and meters of the table. What meters say, and the cells of direct
+    /// registers, are kept for those who ask.
     fn count_direct(&mut self, id: TableId, entry: Option<EntryHandle>) {
         let program = self.program;
         let (now, length) = (self.now, self.length);
@@ -173,7 +172,10 @@ impl Machine<'_> {
             match state.control.extern_config(*extern_id) {
                 Some(ExternConfig::DirectMeter(kind)) => {
                     let colour = cells.meter(slot, now, *kind, length);
-                    self.set_colour(*extern_id, colour);
+                    self.set_direct(*extern_id, colour as u64);
+                }
+                Some(ExternConfig::DirectRegister) => {
+                    self.set_direct(*extern_id, entry_cell(slot));
                 }
                 _ => cells.count(slot, length),
             }
@@ -185,9 +187,9 @@ impl Machine<'_> {
         }
     }
 
-    fn set_colour(&mut self, id: ExternId, colour: Colour) {
-        self.colours.retain(|(known, _)| *known != id);
-        self.colours.push((id, colour));
+    fn set_direct(&mut self, id: ExternId, said: u64) {
+        self.direct.retain(|(known, _)| *known != id);
+        self.direct.push((id, said));
     }
 
     fn trace_table(&mut self, id: TableId, key: &[Bits], outcome: &Outcome) {

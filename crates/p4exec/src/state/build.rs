@@ -221,7 +221,17 @@ impl RuntimeState {
             .values()
             .map(|table| bind(&program, table, &configs))
             .collect();
-        let cells = bindings.iter().map(|b| TableCells::new(*b)).collect();
+        let direct_registers = |table: &p4ir::Table| {
+            let direct = table.direct.iter().copied();
+            let is = |id: &ExternId| {
+                matches!(configs.get(id.index()), Some(ExternConfig::DirectRegister))
+            };
+            direct.filter(is).collect()
+        };
+        let cells = bindings.iter().zip(program.tables.values());
+        let cells = cells
+            .map(|(binding, table)| TableCells::new(*binding, direct_registers(table)))
+            .collect();
         let mut state = Self {
             control: Arc::new(ControlState {
                 tables,
@@ -257,6 +267,7 @@ fn bind(program: &ValidProgram, table: &p4ir::Table, externs: &[ExternConfig]) -
         profile: table.implementation.filter(|id| is_profile(program, *id)),
         counter: has(|e| matches!(e, ExternConfig::DirectCounter(_))),
         meter: has(|e| matches!(e, ExternConfig::DirectMeter(_))),
+        register: has(|e| matches!(e, ExternConfig::DirectRegister)),
         idle_timeout: table.idle_timeout,
     }
 }
@@ -445,14 +456,15 @@ fn build_extern(
                 .first()
                 .map_or(0, |ty| register_width(program, *ty));
             let size = cells(program, instance)?;
-            let mut register = RegisterArray::new(name, width, size);
-            let initial = instance.args.iter().find(|(n, _)| n == "initial_value");
-            if let Some((_, expr)) = initial
-                && let ExprKind::Const(value) = &program.exprs[*expr].kind
-            {
-                register.start_with(const_bits(value, width));
-            }
+            let register = new_register(program, instance, width, size);
             (array(size), ExternState::Register(register))
+        }
+        ExternType::DirectRegister => {
+            // The cell of a miss; those of entries come with them.
+            let cell = instance.type_args.first();
+            let width = cell.map_or(0, |ty| register_width(program, *ty));
+            let register = new_register(program, instance, width, 1);
+            (ExternConfig::DirectRegister, ExternState::Register(register))
         }
         ExternType::ActionProfile => profile(
             ActionProfile::new(name, false, profile_size(number(program, instance, 0))),
@@ -478,6 +490,7 @@ fn build_extern(
         | ExternType::CrcPolynomial
         | ExternType::Hash
         | ExternType::Random
+        | ExternType::DirectRegisterAction
         | ExternType::RegisterAction
         | ExternType::Mirror
         | ExternType::Resubmit
@@ -488,6 +501,22 @@ fn build_extern(
         // Calls of what is not known are refused; an object that nothing calls is in nobody's way.
         | ExternType::Other(_) => (ExternConfig::Stateless, ExternState::None),
     })
+}
+
+fn new_register(
+    program: &ValidProgram,
+    instance: &ExternInstance,
+    width: u32,
+    size: usize,
+) -> RegisterArray {
+    let mut register = RegisterArray::new(instance.name.clone(), width, size);
+    let initial = instance.args.iter().find(|(n, _)| n == "initial_value");
+    if let Some((_, expr)) = initial
+        && let ExprKind::Const(value) = &program.exprs[*expr].kind
+    {
+        register.start_with(const_bits(value, width));
+    }
+    register
 }
 
 /// A size of zero means that the program does not care.

@@ -56,6 +56,8 @@ pub enum ExternConfig {
     DirectCounter(CounterKind),
     /// `direct_meter`.
     DirectMeter(MeterKind),
+    /// Tofino's `DirectRegister`.
+    DirectRegister,
     /// An object without state.
     Stateless,
 }
@@ -66,13 +68,14 @@ pub(super) struct Binding {
     pub(super) profile: Option<ExternId>,
     pub(super) counter: bool,
     pub(super) meter: bool,
+    pub(super) register: bool,
     pub(super) idle_timeout: bool,
 }
 
 impl Binding {
     /// Whether the data part keeps something for each entry.
     pub(super) const fn has_cells(self) -> bool {
-        self.counter || self.meter || self.idle_timeout
+        self.counter || self.meter || self.register || self.idle_timeout
     }
 }
 

@@ -50,6 +50,13 @@ pub struct TableCells {
     times: Option<Vec<Times>>,
     default_counter: CounterCell,
     default_meter: Meter,
+    /// The direct registers, which have a cell for each entry.
+    registers: Vec<ExternId>,
+}
+
+/// The cell of a direct register for what a look-up found: the first one is that of a miss.
+pub(crate) fn entry_cell(slot: Option<Slot>) -> u64 {
+    slot.map_or(0, |slot| u64::from(slot) + 1)
 }
 
 /// The item of a slot, made if need be.
@@ -62,8 +69,9 @@ fn at<T: Clone + Default>(items: &mut Vec<T>, slot: Slot) -> &mut T {
 }
 
 impl TableCells {
-    pub(super) fn new(binding: Binding) -> Self {
+    pub(super) fn new(binding: Binding, registers: Vec<ExternId>) -> Self {
         Self {
+            registers,
             counters: binding.counter.then(Vec::new),
             meters: binding.meter.then(Vec::new),
             times: binding.idle_timeout.then(Vec::new),
@@ -77,6 +85,7 @@ impl TableCells {
             counters: self.counters.as_ref().map(|_| Vec::new()),
             meters: self.meters.as_ref().map(|_| Vec::new()),
             times: self.times.as_ref().map(|_| Vec::new()),
+            registers: self.registers.clone(),
             ..Self::default()
         }
     }
@@ -84,7 +93,10 @@ impl TableCells {
     /// Whether anything is kept for entries.
     #[inline]
     pub(crate) const fn keeps(&self) -> bool {
-        self.counters.is_some() || self.meters.is_some() || self.times.is_some()
+        self.counters.is_some()
+            || self.meters.is_some()
+            || self.times.is_some()
+            || !self.registers.is_empty()
     }
 
     /// Notes that a packet hit an entry.
@@ -420,8 +432,15 @@ impl DataState {
     fn apply_one(&mut self, op: &DataOp, now: Nanos) {
         match op {
             DataOp::Reset(table, slot) => {
-                if let Some(cells) = self.cells_mut(*table) {
-                    cells.reset(*slot, now);
+                let Some(cells) = self.cells.get_mut(table.index()) else {
+                    return;
+                };
+                cells.reset(*slot, now);
+                for id in &cells.registers {
+                    if let Some(ExternState::Register(register)) = self.externs.get_mut(id.index())
+                    {
+                        register.begin(*slot as usize + 1);
+                    }
                 }
             }
             DataOp::Touch(table, slot) => {

@@ -36,6 +36,7 @@ pub(crate) use build::check_main;
 pub use build::{BuildError, MAX_STATE_BYTES};
 pub(crate) use build::{const_bits, described_crc, hash_algorithm};
 pub use control::{ControlState, ExternConfig, ProfileState, ValueSetState};
+pub(crate) use data::entry_cell;
 pub use data::{DataState, ExternState, TableCells};
 pub use replication::{CloneSession, Copies, Replica, Replication};
 pub use transaction::{Delta, Mark, Transaction};

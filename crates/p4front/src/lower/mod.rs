@@ -39,6 +39,7 @@ mod ops;
 mod package;
 mod parser;
 mod probe;
+mod residual;
 mod stmt;
 mod table;
 mod tna;

@@ -24,6 +24,8 @@ impl<'a> Lowerer<'a> {
             self.emitter.ir.value_sets.len(),
             self.emitter.ir.parsers.len(),
         );
+        // Those of a parser around this one are its own.
+        let deposits = std::mem::take(&mut self.tna_objects.deposits);
         let here = p.states.first().map_or(NodeId::default(), |s| s.at.id);
         for (i, local) in p.locals.iter().enumerate() {
             self.at_local(here, i, p.locals.len());
@@ -44,7 +46,7 @@ impl<'a> Lowerer<'a> {
             }
         }
         self.at_local(here, p.locals.len(), p.locals.len());
-        let init = std::mem::take(&mut self.emitter.out);
+        let mut init = std::mem::take(&mut self.emitter.out);
         let outer = std::mem::take(&mut self.checker.notes.states);
         let (states, mut ids) = self.declare_states(p);
         for (state, id) in p.states.iter().zip(&ids) {
@@ -61,6 +63,9 @@ impl<'a> Lowerer<'a> {
         };
         self.check_reach(p, start, &ids);
         self.no_match(&mut ids, p.signature.name.span);
+        let subparsers: Vec<ParserId> = self.emitter.ir.parsers.keys().skip(first.1).collect();
+        self.complete_deposits(&mut init, &ids, &subparsers);
+        self.tna_objects.deposits = deposits;
         let parser = Parser {
             name: self.prefix.clone(),
             type_name: p.signature.name.to_string(),
@@ -69,7 +74,7 @@ impl<'a> Lowerer<'a> {
             start,
             states: ids,
             value_sets: self.emitter.ir.value_sets.keys().skip(first.0).collect(),
-            subparsers: self.emitter.ir.parsers.keys().skip(first.1).collect(),
+            subparsers,
             span: self.span(p.signature.name.span),
         };
         self.emitter.ir.parsers.push(parser)

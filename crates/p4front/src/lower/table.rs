@@ -693,6 +693,7 @@ impl<'a> Lowerer<'a> {
                 "implementation" => &[ExternType::ActionProfile, ExternType::ActionSelector],
                 "counters" => &[ExternType::DirectCounter],
                 "meters" => &[ExternType::DirectMeter],
+                "registers" if self.tna() => &[ExternType::DirectRegister],
                 _ => continue,
             };
             if let Some(id) = self.property_object(property, e, wanted) {

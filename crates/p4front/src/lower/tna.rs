@@ -5,7 +5,8 @@
 //!
 //! * `Checksum` in a parser is a 16-bit running sum, a variable like any other; `update` in a deparser is `update_checksum`.
 //! * `Hash.get` is `hash`, or plain wiring for `IDENTITY` and the XOR algorithms (`tna_hash.rs`).
-//! * `RegisterAction.execute` reads the cell, calls the body of `apply` as a function, and writes the cell.
+//! * `RegisterAction.execute` reads the cell, calls the body of `apply` as a function, and writes the cell; the cell of a
+//!   `DirectRegister` is that of the entry which its table found.
 //! * Meters tell colours as `MeterColor_t` counts them: red is 3.
 //! * What a deparser asks for is a call of `mirror`, `resubmit_with` or `digest`.
 //!
@@ -21,6 +22,7 @@ use p4ir::{
     StmtKind, Type, UnaryOp,
 };
 
+use super::residual::Deposit;
 use super::value::{Elab, Object, Val};
 use super::{BodyKind, FunctionInstance, Lowerer};
 use crate::ast::Direction;
@@ -42,6 +44,8 @@ pub(super) struct Objects {
     applies: HashMap<ExternId, FunctionInstance>,
     /// The type of a register's cells.
     cells: HashMap<ExternId, Ty>,
+    /// Where residuals of checksums go.
+    pub(super) deposits: Vec<Deposit>,
     /// The polynomial of a `Hash` that has one.
     pub(super) polynomials: HashMap<ExternId, ExternId>,
 }
@@ -92,11 +96,12 @@ impl<'a> Lowerer<'a> {
                 }
                 self.tna_objects.sums.insert(id, sum);
             }
-            ExternType::Register => {
+            ty @ (ExternType::Register | ExternType::DirectRegister) => {
+                let initial = usize::from(*ty == ExternType::Register);
                 if let Some(cell) = targs.first() {
                     self.tna_objects.cells.insert(id, cell.clone());
                 }
-                if let Some(initial) = values.get(1) {
+                if let Some(initial) = values.get(initial) {
                     self.initial_value(id, initial, span);
                 }
             }
@@ -118,7 +123,8 @@ impl<'a> Lowerer<'a> {
                     self.tna_objects.polynomials.insert(id, *poly);
                 }
             }
-            ExternType::RegisterAction
+            ExternType::DirectRegisterAction
+            | ExternType::RegisterAction
             | ExternType::RegisterAction2
             | ExternType::RegisterAction3
             | ExternType::RegisterAction4 => {
@@ -320,13 +326,41 @@ impl<'a> Lowerer<'a> {
                 self.object_call(id, ExternMethod::WriteRegister, args.to_vec(), span);
                 true
             }
+            (ExternType::DirectRegister, "read") => {
+                let Some(place) = place else { return true };
+                let index = self.entry_cell(id, span);
+                let read = vec![ExternArg::Out(place.clone()), ExternArg::In(index)];
+                self.object_call(id, ExternMethod::ReadRegister, read, span);
+                true
+            }
+            (ExternType::DirectRegister, "write") => {
+                let index = self.entry_cell(id, span);
+                let write = vec![ExternArg::In(index), args[0].clone()];
+                self.object_call(id, ExternMethod::WriteRegister, write, span);
+                true
+            }
+            (ExternType::DirectRegisterAction, "execute") => {
+                let Some((register, _)) = self.tna_objects.registers.get(&id) else {
+                    return false;
+                };
+                let index = self.entry_cell(*register, span);
+                self.register_action(id, index, args, place, span)
+            }
             (
                 ExternType::RegisterAction
                 | ExternType::RegisterAction2
                 | ExternType::RegisterAction3
                 | ExternType::RegisterAction4,
                 "execute",
-            ) => self.register_action(id, args, place, span),
+            ) => match args {
+                [ExternArg::In(index), rest @ ..] => {
+                    self.register_action(id, *index, rest, place, span)
+                }
+                _ => false,
+            },
+            (ExternType::Other(name), "read") if name == "RegisterParam" => {
+                self.parameter(id, place, span)
+            }
             (ExternType::Mirror, "emit") => {
                 self.plain(ExternFunction::Mirror, args.to_vec(), span);
                 true
@@ -451,6 +485,27 @@ impl<'a> Lowerer<'a> {
         sum
     }
 
+    /// Adds data to a running sum, or takes them away.
+    pub(super) fn sum_up(&mut self, total: &Place, data: &ExternArg, add: bool, span: Span) {
+        // The checksum is the complement of the sum, and complement is negation.
+        let sum = self.sum_of(data, span);
+        let mut part = self.load_bits(&sum, 16);
+        if add {
+            part = self.bits(ExprKind::Unary(UnaryOp::BitNot, part), 16);
+        }
+        let before = self.load_bits(total, 16);
+        let (a, b) = (self.resize(before, 17), self.resize(part, 17));
+        let value = self.bits(ExprKind::Binary(BinaryOp::Add, a, b), 17);
+        let value = self.keep(value, span);
+        let (hi, lo) = (15, 0);
+        let low = self.bits(ExprKind::Slice { value, hi, lo }, 16);
+        let (hi, lo) = (16, 16);
+        let carry = self.bits(ExprKind::Slice { value, hi, lo }, 1);
+        let carry = self.resize(carry, 16);
+        let folded = self.bits(ExprKind::Binary(BinaryOp::Add, low, carry), 16);
+        self.assign_expr(total, folded, span);
+    }
+
     fn checksum(
         &mut self,
         id: ExternId,
@@ -464,23 +519,10 @@ impl<'a> Lowerer<'a> {
         };
         match (name, args) {
             ("add" | "subtract", [data, ..]) => {
-                // The checksum is the complement of the sum, and complement is negation.
-                let sum = self.sum_of(data, span);
-                let mut part = self.load_bits(&sum, 16);
-                if name == "add" {
-                    part = self.bits(ExprKind::Unary(UnaryOp::BitNot, part), 16);
-                }
-                let before = self.load_bits(&total, 16);
-                let (a, b) = (self.resize(before, 17), self.resize(part, 17));
-                let value = self.bits(ExprKind::Binary(BinaryOp::Add, a, b), 17);
-                let value = self.keep(value, span);
-                let (hi, lo) = (15, 0);
-                let low = self.bits(ExprKind::Slice { value, hi, lo }, 16);
-                let (hi, lo) = (16, 16);
-                let carry = self.bits(ExprKind::Slice { value, hi, lo }, 1);
-                let carry = self.resize(carry, 16);
-                let folded = self.bits(ExprKind::Binary(BinaryOp::Add, low, carry), 16);
-                self.assign_expr(&total, folded, span);
+                self.sum_up(&total, data, name == "add", span);
+            }
+            ("subtract_all_and_deposit", [ExternArg::Out(residual)]) => {
+                self.deposit(total, residual, span);
             }
             ("verify", _) => {
                 let (sum, ones) = (self.load_bits(&total, 16), self.number(0xffff, 16));
@@ -584,10 +626,32 @@ impl<'a> Lowerer<'a> {
         true
     }
 
-    /// `execute(index)`: the cell in, `apply`, the cell out; results go to the place and to `out` arguments.
+    /// The cell of a direct register that belongs to the entry which its table found.
+    fn entry_cell(&mut self, register: ExternId, span: Span) -> ExprId {
+        let cell = self.temp(&Ty::bit(32), span);
+        let ask = vec![ExternArg::Out(cell.clone())];
+        self.object_call(register, ExternMethod::EntryCell, ask, span);
+        self.load_bits(&cell, 32)
+    }
+
+    /// A parameter of stateful programs has its initial value: no control plane that is served here sets it.
+    fn parameter(&mut self, id: ExternId, place: Option<&Place>, span: Span) -> bool {
+        let args = self.emitter.ir.externs[id].args.iter();
+        let value = args.clone().find(|(name, _)| name == "initial_value");
+        let Some((_, value)) = value.cloned() else {
+            return false;
+        };
+        if let Some(place) = place {
+            self.assign_expr(place, value, span);
+        }
+        true
+    }
+
+    /// `execute`: the cell in, `apply`, the cell out; results go to the place and to `out` arguments.
     fn register_action(
         &mut self,
         id: ExternId,
+        index: ExprId,
         args: &[ExternArg],
         place: Option<&Place>,
         span: Span,
@@ -598,15 +662,13 @@ impl<'a> Lowerer<'a> {
         let Some(apply) = self.tna_objects.applies.get(&id).cloned() else {
             return false;
         };
-        let (Some(ExternArg::In(index)), Some((value, value_ty, _))) =
-            (args.first(), apply.params.first())
-        else {
+        let Some((value, value_ty, _)) = apply.params.first() else {
             return false;
         };
         if *value_ty != cell {
             return false;
         }
-        let index = self.keep(*index, span);
+        let index = self.keep(index, span);
         let value = Place::var(*value);
         // An index beyond the register reads zero.
         self.reset(value.clone(), &cell, span);
@@ -614,7 +676,7 @@ impl<'a> Lowerer<'a> {
         self.object_call(register, ExternMethod::ReadRegister, read, span);
         let results = apply.params.iter().skip(1);
         let results = results.filter(|(.., direction)| *direction == Direction::Out);
-        let rest = args[1..].iter().map(|arg| match arg {
+        let rest = args.iter().map(|arg| match arg {
             ExternArg::Out(place) => Some(place),
             _ => None,
         });

@@ -315,6 +315,8 @@ pub(super) const fn extern_kind(ty: &ExternType) -> Option<Kind> {
         | ExternType::Checksum16
         | ExternType::CrcPolynomial
         | ExternType::Digest
+        | ExternType::DirectRegister
+        | ExternType::DirectRegisterAction
         | ExternType::Hash
         | ExternType::Mirror
         | ExternType::ParserCounter

@@ -137,6 +137,44 @@ fn what_does_not_fit_is_refused() {
     good(&text.replace("t2na.p4", "tna.p4"));
 }
 
+/// The residual of a checksum takes away what the parser extracts later: of headers whose size is known.
+#[test]
+fn residuals_take_headers_of_fixed_size() {
+    let with = |call: &str, fields: &str| {
+        let text = program("tna.p4", "", "");
+        let text = text.replace("sum.add(hdr.data); m.bad = sum.verify();", call);
+        let rest = format!(
+            "header rest_t {{ {fields} }} struct headers_t {{ data_t data; rest_t rest; }}"
+        );
+        text.replace("struct headers_t { data_t data; }", &rest)
+    };
+    let call = "sum.subtract_all_and_deposit(m.y); p.extract(hdr.rest";
+    let compiled = good(&with(&format!("{call});"), "bit<8> bits;"));
+    assert!(compiled.warnings.is_empty(), "{:?}", compiled.warnings);
+    let findings = build(&with(&format!("{call}, 8);"), "varbit<64> bits;")).unwrap_err();
+    assert!(findings.contains("headers of fixed size"), "{findings}");
+}
+
+#[test]
+fn a_direct_register_is_named_by_its_table() {
+    let locals = "DirectRegister<bit<32>>(3) cells; Register<bit<32>, bit<8>>(4) others; RegisterParam<bit<32>>(7) step;
+        DirectRegisterAction<bit<32>, bit<32>>(cells) add = {
+          void apply(inout bit<32> v, out bit<32> rv) { v = v + step.read(); rv = v; } };
+        action a() { m.x = add.execute(); }
+        table t { key = { hdr.data.a: exact; } actions = { a; } registers = cells; }";
+    let compiled = good(&program("tna.p4", locals, "t.apply();"));
+    assert!(compiled.warnings.is_empty(), "{:?}", compiled.warnings);
+    let ir = &compiled.ir;
+    let direct = ir.tables.values().flat_map(|t| &t.direct);
+    let direct: Vec<_> = direct.map(|id| ir.externs[*id].ty.clone()).collect();
+    assert_eq!(direct, [p4ir::ExternType::DirectRegister]);
+    // P4Runtime has no message for them.
+    assert_eq!(compiled.p4info.registers.len(), 1);
+    let wrong = locals.replace("registers = cells", "registers = others");
+    let findings = build(&program("tna.p4", &wrong, "t.apply();")).unwrap_err();
+    assert!(findings.contains("must be DirectRegister"), "{findings}");
+}
+
 fn programs(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

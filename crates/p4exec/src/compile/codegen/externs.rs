@@ -595,9 +595,15 @@ impl Gen<'_, '_> {
                 }
             }
             ExternMethod::ReadDirectMeter => {
-                let (colour, _) = self.call_site(Call::DirectMeter(id), SiteArgs::default(), 0);
+                let (colour, _) = self.call_site(Call::Direct(id), SiteArgs::default(), 0);
                 if let Some(place) = args.place(0) {
                     self.store_scalar(place, &[colour], 2);
+                }
+            }
+            ExternMethod::EntryCell => {
+                let (cell, _) = self.call_site(Call::Direct(id), SiteArgs::default(), 0);
+                if let Some(place) = args.place(0) {
+                    self.store_scalar(place, &[cell], 32);
                 }
             }
             ExternMethod::ReadRegister => self.read_register(id, &args),
