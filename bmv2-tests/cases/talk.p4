@@ -1,5 +1,5 @@
-// What the data plane and the control plane tell each other beside tables: value sets of the parser, digests; and the
-// queue a packet waits in. The parser notes in `sets` which sets matched. Every packet goes to port 1.
+// What the data plane and the control plane tell each other beside tables: a value set of the parser, digests; and the
+// queue a packet waits in. The parser notes in `sets` whether the set matched. Every packet goes to port 1.
 #include <core.p4>
 #include <v1model.p4>
 
@@ -18,12 +18,6 @@ struct meta_t {
     bit<8> sets;
 }
 
-struct pair_t {
-    bit<8> kind;
-    @match(ternary)
-    bit<16> a;
-}
-
 struct seen_t {
     bit<16> a;
     bit<8>  op;
@@ -39,28 +33,16 @@ struct odd_t {
 
 parser P(packet_in pkt, out headers_t hdr, inout meta_t meta, inout standard_metadata_t sm) {
     value_set<bit<8>>(4) plain;
-    value_set<pair_t>(4) pairs;
 
     state start {
         pkt.extract(hdr.t);
         transition select(hdr.t.kind) {
             plain: in_plain;
-            default: look_at_pairs;
-        }
-    }
-    state in_plain {
-        meta.sets = meta.sets | 1;
-        transition look_at_pairs;
-    }
-    state look_at_pairs {
-        transition select(hdr.t.kind, hdr.t.a) {
-            (0xee, 0xffff): accept; // before the set: it never sees these
-            pairs: in_pairs;
             default: accept;
         }
     }
-    state in_pairs {
-        meta.sets = meta.sets | 2;
+    state in_plain {
+        meta.sets = 1;
         transition accept;
     }
 }

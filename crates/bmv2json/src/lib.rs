@@ -38,7 +38,7 @@ mod table;
 mod write;
 
 pub use error::Bmv2Error;
-pub use write::{WriteError, write};
+pub use write::{Note, WriteError, write, write_with_notes};
 
 /// Whether a program is BMv2 JSON rather than P4: whether an object begins it.
 #[must_use]

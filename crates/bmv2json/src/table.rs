@@ -53,6 +53,8 @@ impl Reader<'_> {
                 .copied()
                 .ok_or_else(|| self.unknown("action profile", p))
         });
+        let implementation = implementation.transpose()?;
+        self.share_actions(implementation, &mut actions);
         Ok(self.program.tables.push(Table {
             name: t.name.clone(),
             prologue: Vec::new(),
@@ -62,7 +64,7 @@ impl Reader<'_> {
             const_entries: !entries.is_empty(),
             entries,
             size: t.max_size,
-            implementation: implementation.transpose()?,
+            implementation,
             direct,
             idle_timeout: t.support_timeout,
             annotations: Vec::new(),
@@ -175,6 +177,34 @@ impl Reader<'_> {
             a.action = self.program.actions.push(own);
         }
         Ok(())
+    }
+
+    /// BMv2 looks up the action of a member by its name, whichever table it is listed in. So tables
+    /// of one profile share their actions, though each has a copy in the file.
+    fn share_actions(&self, implementation: Option<p4ir::ExternId>, actions: &mut [TableAction]) {
+        if implementation.is_none() {
+            return;
+        }
+        let all = &self.program.actions;
+        let types = |action: &Action| -> Vec<p4ir::TypeId> {
+            let params = action.params.iter();
+            params.map(|p| self.program.vars[p.var].ty).collect()
+        };
+        let tables = self.program.tables.values();
+        let others: Vec<&TableAction> = tables
+            .filter(|table| table.implementation == implementation)
+            .flat_map(|table| &table.actions)
+            .collect();
+        for own in actions {
+            let (name, params) = (&all[own.action].name, types(&all[own.action]));
+            let same = others.iter().find(|other| {
+                let other = &all[other.action];
+                other.name == *name && types(other) == params
+            });
+            if let Some(same) = same {
+                own.action = same.action;
+            }
+        }
     }
 
     /// The position of an action in the table's list.

@@ -116,6 +116,16 @@ impl Beside {
     /// The same change of the JSON program; `None` if it has no such object: what is never applied is not written.
     #[must_use]
     pub fn update(&self, source: &Program, update: &Update) -> Option<Update> {
+        if let Update::InsertEntry { table, .. }
+        | Update::ModifyEntry { table, .. }
+        | Update::DeleteEntry { table, .. } = update
+        {
+            // BMv2 takes initial entries for const ones, of which the writer warns.
+            let table = &source.tables[*table];
+            if !table.entries.is_empty() && !table.const_entries {
+                return None;
+            }
+        }
         let mut update = update.clone();
         match &mut update {
             Update::InsertEntry { table, entry } => {

@@ -49,9 +49,13 @@ impl Compile {
         }
         let compiled = self.source.compile(terminal)?;
         let name = self.source.program.display().to_string();
-        let text = bmv2json::write(&compiled.ir, &name).map_err(|error| {
+        let written = bmv2json::write_with_notes(&compiled.ir, &name);
+        let (text, notes) = written.map_err(|error| {
             Fault::with(Status::Target, error).help("`p4 run` and `switch` run the source itself")
         })?;
+        for note in &notes {
+            terminal.finding(format!("warning: {note}"));
+        }
         let infos = self.p4runtime_files.iter().map(|path| {
             let format = Format::of(path).unwrap_or(Format::Text);
             format.bytes(&compiled.p4info, path)
@@ -69,7 +73,7 @@ impl Compile {
         let figures = CompileFigures {
             tables: compiled.ir.tables.len(),
             actions: compiled.ir.actions.len(),
-            warnings: compiled.warnings.len(),
+            warnings: compiled.warnings.len() + notes.len(),
             files: written,
         };
         terminal.summary(&figures, || {

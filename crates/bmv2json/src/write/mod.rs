@@ -10,12 +10,14 @@
 //! a loop, conditions in the deparser.
 
 mod action;
+mod borrowed;
 mod checks;
 mod control;
 mod expr;
 mod externs;
 mod graph;
 mod json;
+mod notes;
 mod objects;
 mod parser;
 mod steps;
@@ -27,6 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use p4ir::{ExternId, Pipeline, Program, Span, TableId, V1Model, ValidProgram, VarId};
 use serde_json::{Value, json};
 
+pub use self::notes::Note;
 use self::steps::Step;
 
 /// Why a program cannot be written as BMv2 JSON.
@@ -47,6 +50,17 @@ type Write<T> = Result<T, WriteError>;
 /// # Errors
 /// The program is for another architecture, or has what the format cannot say.
 pub fn write(program: &ValidProgram, name: &str) -> Result<String, WriteError> {
+    write_with_notes(program, name).map(|(text, _)| text)
+}
+
+/// The same, and what BMv2 does otherwise than the program says.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_with_notes(
+    program: &ValidProgram,
+    name: &str,
+) -> Result<(String, Vec<Note>), WriteError> {
     let Some(Pipeline::V1Model(blocks)) = program.pipeline() else {
         return Err(WriteError {
             place: String::new(),
@@ -56,7 +70,11 @@ pub fn write(program: &ValidProgram, name: &str) -> Result<String, WriteError> {
     let mut w = Writer::new(program, blocks);
     let value = w.whole(name)?;
     serde_json::to_string_pretty(&value)
-        .map(|text| text + "\n")
+        .map(|text| {
+            let mut all = std::mem::take(&mut w.notes);
+            all.extend(notes::notes(program));
+            (text + "\n", all)
+        })
         .map_err(|e| w.error(e.to_string()))
 }
 
@@ -66,6 +84,14 @@ fn with_source(mut object: Value, source: Value) -> Value {
         map.insert("source_info".into(), source);
     }
     object
+}
+
+/// A place in the source as text, with a colon behind; empty where it is not known.
+fn place_of(p: &Program, span: Span) -> String {
+    match p.files.get(span.file as usize) {
+        Some(file) if span.line > 0 => format!("{file}:{}:{}: ", span.line, span.column),
+        _ => String::new(),
+    }
 }
 
 /// Turns a program into JSON, part by part.
@@ -82,6 +108,10 @@ struct Writer<'p> {
     data: BTreeMap<VarId, usize>,
     /// Copies that enclosing calls make at their end.
     frames: Vec<Vec<Step>>,
+    /// What BMv2 does otherwise, as far as writing has shown it.
+    notes: Vec<Note>,
+    /// What places of the parser that is being written are.
+    renames: steps::Renames,
     in_parser: bool,
     /// Place in the source of what is being written.
     span: Span,
@@ -114,6 +144,8 @@ impl<'p> Writer<'p> {
             temps: Vec::new(),
             data: BTreeMap::new(),
             frames: Vec::new(),
+            notes: Vec::new(),
+            renames: Vec::new(),
             in_parser: false,
             span: Span::default(),
             actions: Vec::new(),
@@ -129,15 +161,8 @@ impl<'p> Writer<'p> {
     }
 
     fn error(&self, what: impl Into<String>) -> WriteError {
-        let file = self.p.files.get(self.span.file as usize);
-        let place = match file {
-            Some(file) if self.span.line > 0 => {
-                format!("{file}:{}:{}: ", self.span.line, self.span.column)
-            }
-            _ => String::new(),
-        };
         WriteError {
-            place,
+            place: place_of(self.p, self.span),
             what: what.into(),
         }
     }
@@ -188,7 +213,7 @@ impl<'p> Writer<'p> {
         let egress = self.pipeline("egress", 1, self.blocks.egress)?;
         let deparser = self.deparser()?;
         let [counters, meters, registers] = self.arrays()?;
-        let value_sets = self.value_sets();
+        let value_sets = self.value_sets()?;
         let storage = self.storage()?;
         let errors = self.p.errors.iter().enumerate();
         let errors: Vec<Value> = errors.map(|(i, e)| json!([e, i])).collect();

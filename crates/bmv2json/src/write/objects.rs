@@ -2,6 +2,7 @@
 
 use p4ir::{
     Const, ExprKind, ExternId, ExternInstance, ExternType, MatchKind, Table, TableId, Type,
+    ValueSetField,
 };
 use serde_json::{Value, json};
 
@@ -112,9 +113,19 @@ impl Writer<'_> {
         Ok(made)
     }
 
-    pub(super) fn value_sets(&self) -> Vec<Value> {
+    pub(super) fn value_sets(&mut self) -> Write<Vec<Value>> {
         let mut made = Vec::new();
         for set in self.p.value_sets.values() {
+            let inexact = |f: &&ValueSetField| f.kind != MatchKind::Exact;
+            if let Some(field) = set.fields.iter().find(inexact) {
+                self.span = set.span;
+                return Err(self.error(format!(
+                    "value set `{}` matches as `{}`, and BMv2's value sets match as `exact` only: \
+                     leave `@match` out, or match in a table",
+                    set.name,
+                    field.kind.name()
+                )));
+            }
             let widths = set
                 .fields
                 .iter()
@@ -124,6 +135,6 @@ impl Writer<'_> {
                 "compressed_bitwidth": widths.sum::<u64>(),
             }));
         }
-        made
+        Ok(made)
     }
 }

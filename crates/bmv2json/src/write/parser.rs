@@ -163,14 +163,16 @@ impl Writer<'_> {
                     states.goto(at, to);
                     return Ok(None);
                 }
-                Step::Sub(parser, after) => {
+                Step::Sub(parser, after, renames) => {
                     let end = states.add("end");
+                    let outside = self.enter(renames);
                     self.frames.push(after.clone());
                     let init = self.p.parsers[*parser].init.clone();
                     let init = self.block(&init)?;
                     let begun = self.run(&init, at, states)?;
                     let start = self.inline(*parser, Ends { accept: Some(end) }, states)?;
                     self.frames.pop();
+                    self.renames = outside;
                     if let Some(begun) = begun {
                         states.goto(begun, Some(start));
                     }

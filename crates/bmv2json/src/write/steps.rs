@@ -10,6 +10,9 @@ use super::json::{field, named, number, ones, op, operand, unary};
 use super::storage::Spot;
 use super::{Write, Writer};
 
+/// Places of a callee, and what they are for one call. No new place shares anything with an old one.
+pub(super) type Renames = Vec<(Place, Place)>;
+
 /// A step.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -37,7 +40,7 @@ pub(super) enum Step {
     /// Applies a table.
     Apply(TableId, Edges),
     /// Runs a subparser, then the copies.
-    Sub(ParserId, Vec<Step>),
+    Sub(ParserId, Vec<Step>, Renames),
     /// Appends a header to the packet that leaves.
     Emit(String),
 }
@@ -269,14 +272,13 @@ impl Writer<'_> {
         copy_out: &Block,
         steps: &mut Vec<Step>,
     ) -> Write<()> {
+        if let Callee::Parser(parser) = callee {
+            return self.call_parser(parser, copy_in, copy_out, steps);
+        }
         for copy in copy_in {
             steps.extend(self.assign(copy)?);
         }
         let after = self.block(copy_out)?;
-        if let Callee::Parser(parser) = callee {
-            steps.push(Step::Sub(parser, after));
-            return Ok(());
-        }
         self.frames.push(after.clone());
         let (init, body) = match callee {
             Callee::Action(id) => (None, &self.p.actions[id].body),

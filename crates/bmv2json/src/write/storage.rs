@@ -59,6 +59,7 @@ impl Writer<'_> {
 
     /// The places that one with run-time indices may be.
     pub(super) fn alternatives(&self, place: &Place) -> Write<Vec<Alternative>> {
+        let place = &self.renamed(place);
         let mut all: Vec<Alternative> = vec![(Vec::new(), Place::var(place.var))];
         for step in &place.path {
             let Projection::DynIndex(index) = step else {
@@ -90,6 +91,7 @@ impl Writer<'_> {
 
     /// What a place is, and that it is used.
     pub(super) fn spot(&mut self, place: &Place) -> Write<Spot> {
+        let place = &self.renamed(place);
         self.used.insert(place.var);
         let top = self.p.vars[place.var].ty;
         let root = self.names[p4ir::Entity::index(place.var)].clone();

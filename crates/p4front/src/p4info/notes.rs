@@ -95,11 +95,7 @@ pub(super) fn literal(e: &ast::Expr) -> Value {
 }
 
 /// Annotations whose arguments p4c parses and writes as a list; of others it writes the tokens with blanks in between.
-const LISTS: [&str; 3] = [
-    "field_list",
-    "p4runtime_translation",
-    "p4runtime_translation_mappings",
-];
+const LISTS: [&str; 2] = ["field_list", "p4runtime_translation"];
 
 /// `@name` or `@name(tokens)`.
 pub(super) fn into_written(a: &ast::Annotation) -> String {

@@ -131,6 +131,18 @@ fn p4info_of_selectors_meters_and_translated_types() {
 }
 
 #[test]
+fn p4info_has_the_tokens_of_annotations_with_blanks_between() {
+    let decls = "@p4runtime_translation(\"\", string)\n\
+                 @p4runtime_translation_mappings({ {\"\", 0}, }) type bit<9> port_t;";
+    let locals = "action go(port_t port) { s.egress_spec = (bit<9>) port; }\n\
+                  table t { key = { hdr.eth.dst: exact; } actions = { go; } default_action = go(0); }";
+    let compiled = good(&program(decls, locals, "t.apply();"));
+    let text = p4runtime::to_text(&compiled.p4info).unwrap();
+    let written = r#""@p4runtime_translation_mappings({ { \"\" , 0 } , })""#;
+    assert!(text.contains(written), "{text}");
+}
+
+#[test]
 fn errors_tell_what_where_and_how() {
     let cases = [
         ("", "", "m.x = hdr.eth.typ;"),

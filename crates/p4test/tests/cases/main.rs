@@ -3,6 +3,7 @@
 
 mod bmv2;
 mod bmv2_json;
+mod json_says;
 mod ours;
 mod p4c_samples;
 mod plans;

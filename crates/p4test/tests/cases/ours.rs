@@ -65,7 +65,7 @@ const NOT_IN_JSON: [&str; 2] = [
     // Applies a table at two places that go on differently.
     "flow.p4",
     // Sets of several fields are matched as annotations say, which the file has no place for.
-    "talk.p4",
+    "sets.p4",
 ];
 
 pub(super) fn play_text(text: &str, program: &Path, options: &Options) -> String {

@@ -7,6 +7,7 @@ use packetgen::Choices;
 use quantities::Nanos;
 
 use super::both::{both_of, both_send, both_take, of_one_header};
+use super::by_json::ByJson;
 
 /// Entries of each table: more than are compared one by one.
 const ENTRIES: u32 = 40;
@@ -131,15 +132,18 @@ fn packet(choices: &mut Choices<'_>) -> Vec<u8> {
 #[test]
 fn answers_are_forgotten_when_tables_change() {
     let mut switches = both_of("answers.p4", &program());
+    let mut json = ByJson::of(switches[0].state().program());
     let mut choices = Choices::seeded(11);
-    let mut kept: Option<RuntimeState> = None;
+    let (mut kept, mut kept_by_json): (Option<RuntimeState>, Option<RuntimeState>) = (None, None);
     let (mut hits, mut changed) = (0, 0);
     for round in 0..ROUNDS {
         // First the tables are filled; then they change one at a time.
         let changes = if round == 0 { 3000 } else { choices.below(2) };
         for _ in 0..changes {
             let update = change(switches[0].state(), &mut choices);
-            changed += usize::from(both_take(&mut switches, update));
+            let taken = both_take(&mut switches, update.clone());
+            json.take(&update, taken);
+            changed += usize::from(taken);
         }
         if choices.one_in(20) {
             // The whole state is that of some time ago, and this one's turn comes again.
@@ -148,6 +152,9 @@ fn answers_are_forgotten_when_tables_change() {
             for switch in &mut switches {
                 switch.state_mut().clone_from(&then);
             }
+            let now = json.state_mut().clone();
+            let then = kept_by_json.replace(now.clone()).unwrap_or(now);
+            json.state_mut().clone_from(&then);
         }
         // A copy takes the state's place, and what was there goes on to change.
         let mut before = switches.each_mut().map(|switch| {
@@ -161,7 +168,9 @@ fn answers_are_forgotten_when_tables_change() {
         }
         let count = 1 + choices.below(60);
         let packets: Vec<Vec<u8>> = (0..count).map(|_| packet(&mut choices)).collect();
-        let expected = both_send(&mut switches, &packets, &format!("round {round}"));
+        let what = format!("round {round}");
+        let expected = both_send(&mut switches, &packets, &what);
+        json.send(Nanos::new(0), &packets, &expected, &what);
         let hit = |sent: &&p4exec::Departure| expected.packet(sent).last() == Some(&1);
         hits += expected.sent.iter().filter(hit).count();
     }

@@ -7,8 +7,10 @@ use p4exec::{ExecutorKind, executor};
 use p4front::Options;
 use p4test::compile_text;
 use packetgen::Choices;
+use quantities::Nanos;
 
 use super::both::both_send;
+use super::by_json::ByJson;
 
 const PROGRAMS: u64 = 60;
 const PACKETS: usize = 60;
@@ -98,8 +100,13 @@ fn program(choices: &mut Choices<'_>) -> String {
             _ => format!("if ({}) {{ {change} }}", condition(choices)),
         }
     });
+    // Programs that do nothing but checksums there are what JSON can say.
+    let directly = choices.one_in(2);
     let updated = lines(3, choices, |choices| {
         let (condition, data) = (condition(choices), data(&most, choices));
+        if directly {
+            return format!("update_checksum({condition}, {data}, h.h.c, HashAlgorithm.csum16);");
+        }
         let to = ["c", "d", "g"][choices.below(3)];
         format!(
             "update_checksum({condition}, {data}, m.{to}, HashAlgorithm.csum16); h.h.{to} = m.{to};"
@@ -133,7 +140,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 
 #[test]
 fn checksums_are_what_the_interpreter_makes_of_their_fields() {
-    let mut sent = 0;
+    let (mut sent, mut by_json) = (0, 0);
     for seed in 0..PROGRAMS {
         let mut choices = Choices::seeded(seed);
         let text = program(&mut choices);
@@ -150,6 +157,11 @@ fn checksums_are_what_the_interpreter_makes_of_their_fields() {
         let what = format!("seed {seed}\n{text}");
         let expected = both_send(&mut executors, &packets, &what);
         sent += expected.sent.len();
+        if let Ok(mut json) = ByJson::where_sayable(&program) {
+            json.send(Nanos::new(0), &packets, &expected, &what);
+            by_json += 1;
+        }
     }
     assert!(sent > PACKETS, "{sent} packets sent");
+    assert!(by_json * 4 > PROGRAMS, "JSON says {by_json} programs");
 }

@@ -231,4 +231,5 @@ fn executors_agree_on_p4cs_programs() {
         all.len()
     );
     println!("{by_json:?}");
+    assert!(by_json.differ.is_empty(), "{by_json:?}");
 }

@@ -4,8 +4,10 @@ use p4exec::{ExecutorKind, executor};
 use p4front::Options;
 use p4test::compile_text;
 use packetgen::Choices;
+use quantities::Nanos;
 
 use super::both::both_send;
+use super::by_json::ByJson;
 
 /// Programs, and packets through each.
 const PROGRAMS: u64 = 60;
@@ -109,7 +111,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 
 #[test]
 fn headers_leave_as_the_program_says_whatever_is_copied() {
-    let mut sent = 0;
+    let (mut sent, mut by_json) = (0, 0);
     for seed in 0..PROGRAMS {
         let mut choices = Choices::seeded(seed);
         let text = program(&mut choices);
@@ -126,6 +128,11 @@ fn headers_leave_as_the_program_says_whatever_is_copied() {
         let what = format!("seed {seed}\n{text}");
         let expected = both_send(&mut executors, &packets, &what);
         sent += expected.sent.len();
+        if let Ok(mut json) = ByJson::where_sayable(&program) {
+            json.send(Nanos::new(0), &packets, &expected, &what);
+            by_json += 1;
+        }
     }
     assert!(sent > PACKETS, "{sent} packets sent");
+    assert!(by_json * 2 > PROGRAMS, "JSON says {by_json} programs");
 }

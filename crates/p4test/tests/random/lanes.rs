@@ -11,6 +11,8 @@ use p4test::compile_text;
 use packetgen::Choices;
 use quantities::{Nanos, PortId};
 
+use super::by_json::ByJson;
+
 /// A packet's kind says which table it comes to; what it finds is its mark.
 const PROGRAM: &str = "
 #include <core.p4>
@@ -102,9 +104,9 @@ struct Known {
     key: Vec<(u128, u128)>,
 }
 
-/// Fills a table of both switches with some entries, all different.
+/// Fills a table of both switches, and of the JSON, with some entries, all different.
 fn fill(
-    switches: &mut [Box<dyn Executor + Send>],
+    (switches, json): (&mut [Box<dyn Executor + Send>], &mut ByJson),
     (name, key): (&str, &[(char, How)]),
     count: usize,
     choices: &mut Choices<'_>,
@@ -149,6 +151,7 @@ fn fill(
             continue;
         }
         let masked = key.iter().any(|(_, how)| *how == How::Masked);
+        let mut made = None;
         for switch in &mut *switches {
             let state = switch.state_mut();
             let table = state.table_named(name).expect("a table of the program");
@@ -165,8 +168,11 @@ fn fill(
                 options: Default::default(),
             };
             let update = Update::InsertEntry { table, entry };
-            state.apply(update, Nanos::new(0)).expect("it is taken");
+            let taken = state.apply(update.clone(), Nanos::new(0));
+            taken.expect("it is taken");
+            made = Some(update);
         }
+        json.take(&made.expect("switches"), true);
         known.push(entry);
     }
     assert_eq!(known.len(), count, "{name} has so many different keys");
@@ -211,8 +217,9 @@ fn few_entries_at_once_are_found_as_one_by_one() {
     for count in COUNTS {
         let mut switches = [ExecutorKind::Interp, ExecutorKind::Compile]
             .map(|kind| executor(kind, Arc::clone(&program)).expect("it starts"));
+        let mut json = ByJson::of(&program);
         for (kind, table) in TABLES.into_iter().enumerate() {
-            let known = fill(&mut switches, table, count, &mut choices);
+            let known = fill((&mut switches, &mut json), table, count, &mut choices);
             let packets: Vec<Vec<u8>> = (0..200).map(|_| packet(kind, &mut choices)).collect();
             let list: Vec<(PortId, &[u8])> =
                 packets.iter().map(|p| (PortId::new(1), &p[..])).collect();
@@ -220,6 +227,7 @@ fn few_entries_at_once_are_found_as_one_by_one() {
                 let mut out = Batch::default();
                 switch.process_batch(Nanos::new(0), &list, &mut out);
                 assert_eq!(out.sent.len(), packets.len());
+                json.send(Nanos::new(0), &packets, &out, &table.0);
                 for (sent, packet) in out.sent.iter().zip(&packets) {
                     let mark = searched(&known, table.1, packet);
                     assert_eq!(

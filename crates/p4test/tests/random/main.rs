@@ -3,6 +3,7 @@
 mod ahead;
 mod answers;
 mod both;
+mod by_json;
 mod checksums;
 mod differential;
 mod fuzz_corpus;

@@ -7,9 +7,10 @@ use p4exec::value::Bits;
 use p4exec::{Departure, RuntimeState, Update};
 use p4ir::ExternId;
 use packetgen::Choices;
-use quantities::PortId;
+use quantities::{Nanos, PortId};
 
 use super::both::{both_of, both_send, both_take, of_one_header};
+use super::by_json::ByJson;
 
 /// Changes, with packets after each.
 const ROUNDS: usize = 1500;
@@ -177,6 +178,7 @@ fn packet(choices: &mut Choices<'_>) -> Vec<u8> {
 #[test]
 fn places_of_groups_are_picked_alike() {
     let mut switches = both_of("picks.p4", &program());
+    let mut json = ByJson::of(switches[0].state().program());
     let mut choices = Choices::seeded(12);
     let mut hits = [0; KEYS.len()];
     let mut changed = 0;
@@ -185,7 +187,9 @@ fn places_of_groups_are_picked_alike() {
         let changes = if round == 0 { 500 } else { choices.below(4) };
         for _ in 0..changes {
             let update = change(switches[0].state(), &mut choices);
-            changed += usize::from(both_take(&mut switches, update));
+            let taken = both_take(&mut switches, update.clone());
+            json.take(&update, taken);
+            changed += usize::from(taken);
         }
         if choices.one_in(5) {
             let port = PortId::new(1 + choices.below(4) as u16);
@@ -193,10 +197,13 @@ fn places_of_groups_are_picked_alike() {
             for switch in &mut switches {
                 switch.state_mut().set_port_up(port, up);
             }
+            json.state_mut().set_port_up(port, up);
         }
         let count = 1 + choices.below(60);
         let packets: Vec<Vec<u8>> = (0..count).map(|_| packet(&mut choices)).collect();
-        let expected = both_send(&mut switches, &packets, &format!("round {round}"));
+        let what = format!("round {round}");
+        let expected = both_send(&mut switches, &packets, &what);
+        json.send(Nanos::new(0), &packets, &expected, &what);
         let marked = |sent: &Departure| {
             let bytes = expected.packet(sent);
             (bytes[bytes.len() - 2] > 0 && bytes.last() == Some(&1)).then(|| bytes[0])

@@ -236,9 +236,15 @@ impl Run {
         let line = &self.line;
         let mut made = Vec::new();
         let name = line.programs.first().unwrap_or(&self.program);
-        let json = bmv2json::write(&compiled.ir, &name.display().to_string()).map_err(|error| {
+        let written = bmv2json::write_with_notes(&compiled.ir, &name.display().to_string());
+        let (json, notes) = written.map_err(|error| {
             Fault::with(Status::Target, error).help("`p4 run` and `switch` run the source itself")
         })?;
+        if self.json.is_some() {
+            for note in notes {
+                self.terminal.finding(format!("warning: {note}"));
+            }
+        }
         made.extend(self.json.clone().map(|path| (path, json.into_bytes())));
         for (path, format) in &line.infos {
             made.push((path.clone(), format.bytes(&compiled.p4info, path)?));
