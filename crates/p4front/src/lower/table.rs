@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 use p4ir::{
     ActionScope, Assign, Block, Const, DefaultAction, ExternId, ExternType, Key, MatchKind, Place,
@@ -167,12 +168,21 @@ impl<'a> Lowerer<'a> {
                     self.key_name(low)?
                 )
             }
-            ExprKind::Int(literal) => match literal.base {
-                16 => format!("{:#x}", literal.value),
-                8 => format!("{:#o}", literal.value),
-                2 => format!("{:#b}", literal.value),
-                _ => literal.value.to_string(),
-            },
+            ExprKind::Int(literal) => {
+                // The name is that of the value, which a width may have cut.
+                let value = match literal.width {
+                    Some(width) if !width.signed => {
+                        &literal.value % (BigInt::from(1) << width.bits)
+                    }
+                    _ => literal.value.clone(),
+                };
+                match literal.base {
+                    16 => format!("{value:#x}"),
+                    8 => format!("{value:#o}"),
+                    2 => format!("{value:#b}"),
+                    _ => value.to_string(),
+                }
+            }
             ExprKind::Binary {
                 op: ast::BinaryOp::BitAnd,
                 left,

@@ -4,6 +4,7 @@
 //! traversal too: blocks of the package in order, then what they contain.
 
 mod build;
+mod constant;
 mod derived;
 mod entries;
 mod facts;

@@ -1,12 +1,12 @@
 //! Annotations as P4Info carries them.
 
 use num_traits::ToPrimitive;
-use p4runtime::p4::config::v1::expression::Value;
 use p4runtime::p4::config::v1::structured_annotation::Body;
 use p4runtime::p4::config::v1::{
     Documentation, Expression, ExpressionList, KeyValuePair, KeyValuePairList, StructuredAnnotation,
 };
 
+use super::constant;
 use crate::annotations;
 use crate::ast::{self, AnnotationBody, AnnotationTokenKind};
 
@@ -68,7 +68,7 @@ fn structured(name: &str, body: Option<Body>) -> StructuredAnnotation {
 
 fn expression(e: &ast::Expr) -> Expression {
     Expression {
-        value: Some(literal(e)),
+        value: Some(constant::value(e)),
     }
 }
 
@@ -76,21 +76,6 @@ fn pair(kv: &ast::NamedExpr) -> KeyValuePair {
     KeyValuePair {
         key: kv.name.to_string(),
         value: Some(expression(&kv.value)),
-    }
-}
-
-pub(super) fn literal(e: &ast::Expr) -> Value {
-    match &e.kind {
-        ast::ExprKind::Int(i) => Value::Int64Value(i.value.to_i64().unwrap_or(0)),
-        ast::ExprKind::Bool(b) => Value::BoolValue(*b),
-        ast::ExprKind::Unary {
-            op: ast::UnaryOp::Negate,
-            operand,
-        } => match literal(operand) {
-            Value::Int64Value(i) => Value::Int64Value(-i),
-            other => other,
-        },
-        _ => Value::StringValue(annotations::fold_string(e).unwrap_or_default()),
     }
 }
 

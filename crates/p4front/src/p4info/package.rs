@@ -5,8 +5,9 @@ use p4runtime::p4::config::v1::expression::Value;
 use p4runtime::p4::config::v1::structured_annotation::Body;
 
 use super::build::Builder;
+use super::constant;
 use super::int32;
-use super::notes::{Notes, literal, notes};
+use super::notes::{Notes, notes};
 use crate::annotations;
 use crate::ast::{self, AnnotationBody};
 
@@ -47,7 +48,11 @@ impl Builder<'_, '_> {
             let unparsed = matches!(a.body, AnnotationBody::Unstructured(_));
             if unparsed && FIELDS.contains(&&*a.name.name) {
                 for kv in annotations::key_values(a).unwrap_or_default() {
-                    set(&mut pkg, &kv.name.to_string(), Some(literal(&kv.value)));
+                    set(
+                        &mut pkg,
+                        &kv.name.to_string(),
+                        Some(constant::value(&kv.value)),
+                    );
                 }
             }
         }

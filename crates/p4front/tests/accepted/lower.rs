@@ -142,6 +142,35 @@ fn p4info_has_the_tokens_of_annotations_with_blanks_between() {
     assert!(text.contains(written), "{text}");
 }
 
+/// P4Info holds values, not texts: of keys that are numbers, and of structured annotations.
+#[test]
+fn p4info_has_the_values_of_constant_expressions() {
+    let locals = "action go() { }\n\
+                  @mine[1 == 2, 5 + 6, !(true && false), 8w255 + 8w2, -(3 - 1) * 4, \"a\" ++ \"b\"]\n\
+                  @also[k = 2 * 3, l = 1 << 3 | 1]\n\
+                  table t { key = { 8w0x3648: exact; } actions = { go; } default_action = go(); }";
+    let compiled = good(&program("", locals, "t.apply();"));
+    let t = &compiled.p4info.tables[0];
+    assert_eq!(t.match_fields[0].name, "0x48");
+    let notes = &t.preamble.as_ref().unwrap().structured_annotations;
+    let text = format!("{notes:?}");
+    let at = |part: &str| {
+        text.find(part)
+            .unwrap_or_else(|| unreachable!("{part}: {text}"))
+    };
+    let values = [
+        "BoolValue(false)",
+        "Int64Value(11)",
+        "BoolValue(true)",
+        "Int64Value(1)",
+        "Int64Value(-8)",
+        "StringValue(\"ab\")",
+        "Int64Value(6)",
+        "Int64Value(9)",
+    ];
+    assert!(values.map(at).is_sorted(), "{text}");
+}
+
 #[test]
 fn errors_tell_what_where_and_how() {
     let cases = [
