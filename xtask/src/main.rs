@@ -12,7 +12,7 @@
 //! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
 //! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those on record in `benches/counts.json`;
 //!   with `--bless` they are put on record.
-//! - `cargo xtask corpus DIR... [--only NAME] [--json]` — every command held against every other on programs of public repositories, whose
+//! - `cargo xtask corpus DIR... [--only NAME]... [--json]` — every command held against every other on programs of public repositories, whose
 //!   checkouts lie in the folders; `xtask/corpus.json` lists them and what is known of them.
 //! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what `switchwright reproduce --out FOLDER` has made.
 //!   `figures --check FOLDER` holds such a folder against what is on record.

@@ -4,12 +4,23 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 /// Longest run of one command on one program.
 const LIMIT: Duration = Duration::from_secs(120);
+/// Most address space of one command, in KiB, where the shell can set it.
+const MEMORY: u64 = 8 << 20;
+
+/// A file of this thread for a while.
+pub(super) fn scratch_file(name: &str) -> PathBuf {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    std::env::temp_dir().join(format!("corpus-{process}-{number}-{name}"))
+}
 
 /// The command that is judged.
 pub(super) struct Switchwright {
@@ -53,7 +64,10 @@ impl Switchwright {
 
     /// Runs `switchwright p4 ARGUMENTS`.
     pub(super) fn p4<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Said, String> {
-        let mut child = Command::new(&self.program)
+        let limited = format!("ulimit -v {MEMORY} 2>/dev/null; exec \"$0\" \"$@\"");
+        let mut child = Command::new("sh")
+            .args(["-c", &limited])
+            .arg(&self.program)
             .arg("p4")
             .args(arguments)
             .stdin(Stdio::null())

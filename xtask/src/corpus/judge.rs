@@ -1,11 +1,11 @@
 //! One program: what one command says of it, held against what another says.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::command::{Said, Switchwright};
-use super::list::{Known, Profile, Repository};
+use super::command::{Said, Switchwright, scratch_file};
+use super::list::{Class, Known, Profile, Repository};
+use super::p4info;
 use super::packets::packets;
 
 /// What became of a program.
@@ -13,11 +13,13 @@ use super::packets::packets;
 pub(super) struct Outcome {
     /// Why `check` refuses it.
     pub(super) refused: Option<String>,
+    /// Whose fault that is, where the list says so.
+    pub(super) class: Option<Class>,
     /// Packets went through it, alike on both executors.
     pub(super) ran: bool,
     /// The JSON for BMv2 was written, and does the same.
     pub(super) written: bool,
-    /// Its P4Info was held against the published one.
+    /// Its P4Info was compared with a published one.
     pub(super) published: bool,
     /// What the list explains: positions in `refused`, `unrun` and `known`.
     pub(super) explained: Vec<String>,
@@ -48,23 +50,36 @@ impl Judge<'_> {
             return Ok(outcome);
         }
         if check.status != Some(0) {
-            let why = check.why();
-            explain(
-                &self.repository.refused,
-                file,
-                "refused",
-                &why,
-                &mut outcome,
-            );
-            outcome.refused = Some(why);
+            self.refusal(file, check.why(), &mut outcome);
             return Ok(outcome);
         }
+        if self.repository.is_wrong(file) {
+            self.differs(
+                file,
+                &mut outcome,
+                "accepted, and wrong on purpose".to_owned(),
+            );
+        }
         options.insert(0, path);
-        self.info(file, &options, &mut outcome)?;
+        self.info(file, profile, &options, &mut outcome)?;
         if self.loads(file, &options, &mut outcome)? {
             self.packets(file, &options, &mut outcome)?;
         }
         Ok(outcome)
+    }
+
+    /// Whose fault a refusal is.
+    fn refusal(&self, file: &str, why: String, outcome: &mut Outcome) {
+        let list = &self.repository.refused;
+        match list.iter().position(|r| r.known.explains(file, &why)) {
+            Some(i) => {
+                outcome.class = Some(list[i].class);
+                outcome.explained.push(format!("refused {i}"));
+            }
+            None if self.repository.is_wrong(file) => outcome.class = Some(Class::Author),
+            None => outcome.deviations.push(format!("refused: {why}")),
+        }
+        outcome.refused = Some(why);
     }
 
     fn differs(&self, file: &str, outcome: &mut Outcome, what: String) {
@@ -81,33 +96,28 @@ impl Judge<'_> {
     }
 
     /// What is accepted has a P4Info: the published one, where one is known.
-    fn info(&self, file: &str, options: &[String], outcome: &mut Outcome) -> Result<(), String> {
+    fn info(
+        &self,
+        file: &str,
+        profile: &Profile,
+        options: &[String],
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
         let info = self.say("info", options, &[])?;
         if info.status != Some(0) {
             let why = info.broken().unwrap_or_else(|| info.why());
             self.differs(file, outcome, format!("info: {why}"));
             return Ok(());
         }
-        let of_program = self
-            .repository
-            .published
-            .iter()
-            .filter(|(program, _)| program == file);
-        for (_, published) in of_program {
-            let Ok(text) = fs::read_to_string(self.folder.join(published)) else {
+        for published in self.repository.published(file, profile) {
+            let Ok(text) = fs::read_to_string(self.folder.join(&published)) else {
                 continue;
             };
             outcome.published = true;
-            let (ours, theirs) = (objects(&info.out), objects(&text));
-            if let Some(one) = ours.symmetric_difference(&theirs).next() {
-                self.differs(
-                    file,
-                    outcome,
-                    format!(
-                        "info: {} {} is only in one of ours and {published}",
-                        one.0, one.1
-                    ),
-                );
+            let found = p4info::differences(&info.out, &text)
+                .unwrap_or_else(|why| vec![format!("P4Info: {why}")]);
+            for what in found {
+                self.differs(file, outcome, what);
             }
         }
         Ok(())
@@ -159,7 +169,7 @@ impl Judge<'_> {
                 "interpreter and machine code differ".to_owned(),
             );
         }
-        let json = std::env::temp_dir().join(format!("corpus-{}.json", std::process::id()));
+        let json = scratch_file("program.json");
         let path = json.to_string_lossy().into_owned();
         let written = self.say("compile", options, &["-o", &path])?;
         match (written.broken(), written.status) {
@@ -190,39 +200,4 @@ fn explain(list: &[Known], file: &str, kind: &str, message: &str, outcome: &mut 
 /// What became of the packets; not how the program is named.
 fn fates(said: &Said) -> (Option<i32>, Vec<&str>) {
     (said.status, said.out.lines().collect())
-}
-
-/// Names and ids of the objects of a P4Info in text form.
-fn objects(text: &str) -> BTreeSet<(String, String)> {
-    let mut found = BTreeSet::new();
-    let mut lines = text.lines().map(str::trim);
-    while let Some(line) = lines.next() {
-        if line.replace(' ', "").starts_with("preamble{")
-            || line.replace(' ', "").starts_with("preamble:{")
-        {
-            let mut field = |name: &str| {
-                let line = lines.next().unwrap_or_default();
-                line.strip_prefix(name)
-                    .map(|v| v.trim().to_owned())
-                    .unwrap_or_default()
-            };
-            let id = field("id:");
-            found.insert((id, field("name:")));
-        }
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_of_a_p4info() {
-        let text = "tables {\n  preamble {\n    id: 7\n    name: \"a.t\"\n    alias: \"t\"\n  }\n}";
-        assert_eq!(
-            objects(text),
-            BTreeSet::from([("7".to_owned(), "\"a.t\"".to_owned())])
-        );
-    }
 }
