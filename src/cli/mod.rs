@@ -141,7 +141,7 @@ enum Command {
     Net(net::NetCommand),
     /// Run a switch; it takes the arguments of simple_switch_grpc.
     ///
-    /// A switch has ports, a data plane and a P4Runtime server.
+    /// A switch has ports, a data plane and a server of P4Runtime and gNMI.
     Switch(Box<switch::Switch>),
     /// Show the state of a running switch: ports, buffers, pauses, watermarks.
     Status(status::Status),

@@ -328,12 +328,9 @@ pub(crate) fn set_queues(
 pub(crate) fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> {
     // A data plane that has stopped has no ports up.
     let up = engine.ports().unwrap_or_default();
+    let counters = engine.all_port_counters().unwrap_or_default();
     let status = |info: crate::ports::PortInfo| {
-        let counters = engine
-            .port_counters(info.port)
-            .ok()
-            .flatten()
-            .unwrap_or_default();
+        let counters = counters.get(&info.port).copied().unwrap_or_default();
         PortStatus {
             port: info.port,
             line: info.spec.to_string(),

@@ -17,7 +17,7 @@ use super::super::{CalledBy, called_by};
 
 const LOSSLESS: &str = "Lossless switches";
 const PUSHED: &str = "Programs that clients push";
-const SERVER: &str = "P4Runtime server";
+const SERVER: &str = "P4Runtime and gNMI server";
 
 /// Arguments of `switchwright switch`.
 #[derive(Debug, Args)]
@@ -115,7 +115,7 @@ fn build_time(text: &str) -> Result<Nanos, String> {
 #[derive(Clone, Debug, Default, Args)]
 #[group(skip)]
 pub(super) struct Target {
-    /// Where the P4Runtime server listens [default: 127.0.0.1:9559; 0.0.0.0:9559 under the name simple_switch_grpc]
+    /// Where the P4Runtime and gNMI server listens [default: 127.0.0.1:9559; 0.0.0.0:9559 under the name simple_switch_grpc]
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = SERVER)]
     pub(super) grpc_server_addr: Option<String>,
     /// Packets to this port go to the controller.

@@ -1,4 +1,5 @@
-//! `switchwright switch`: the switch as a process. Ports, data plane and P4Runtime server are brought up in this order,
+//! `switchwright switch`: the switch as a process. Ports, data plane and the server of P4Runtime and
+//! gNMI are brought up in this order,
 //! a line says when they are ready, and SIGTERM or SIGINT takes them down again in the other order.
 //!
 //! The process is one thread until its ports and its address are taken. Then it gives up the rights that it needs no more, and
@@ -130,7 +131,7 @@ impl Switch {
     fn serve(
         self,
         runtime: &Runtime,
-        config: ServerConfig,
+        mut config: ServerConfig,
         start: Option<Start>,
         opened: Opened,
         terminal: &Terminal,
@@ -162,6 +163,8 @@ impl Switch {
         let started = Engine::start_threads(&engine_config, sets);
         let (engine, notifications) = started.map_err(Fault::input)?;
         ports.attach(engine.handle()).map_err(port_fault)?;
+        let ports = Arc::new(Mutex::new(ports));
+        config.ports = Some(Arc::clone(&ports));
 
         let started = Server::start_on(listener, config, engine.handle().clone(), notifications);
         let server = runtime.block_on(started).map_err(server_fault)?;
@@ -171,7 +174,6 @@ impl Switch {
             None => None,
             Some(start) => Some(self.load(start, &engine, &server, terminal)?),
         };
-        let ports = Arc::new(Mutex::new(ports));
         let thrift = self.serve_thrift(runtime, thrift, &server, &ports, &engine)?;
         let thrift_port = thrift.as_ref().map(|thrift| thrift.address().port());
         let admin = self.open_admin(runtime, &folder, &server, &ports, &engine, thrift_port)?;

@@ -1,7 +1,8 @@
 //! The way to the data plane: commands for one thread or for all.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crossbeam_channel::{Sender, bounded};
@@ -10,10 +11,12 @@ use device::{PortCounters, QueueRange, QueueSetting};
 use p4exec::{BuildError, Executor as _, RuntimeState};
 use p4ir::ValidProgram;
 use quantities::{Nanos, PortId};
+use tokio::sync::broadcast;
 
 use super::io::Wake;
 use super::lossless::Totals;
 use super::plane::Share;
+use super::port_table::{PortEvent, PortState, PortStates, PortTable};
 use super::thread::{Command, CommandFlag, Injected, Visit, since};
 use super::{
     BoxedExecutor, EngineConfig, EngineCounters, EngineError, ExecutorKind, QUEUES, ReadyProgram,
@@ -56,8 +59,8 @@ impl ThreadEnd {
 pub struct EngineHandle {
     first: ThreadEnd,
     others: Arc<[ThreadEnd]>,
-    /// Held by who tells all threads something.
-    order: Arc<Mutex<()>>,
+    /// The ports. Locked while all threads get a command, so that commands have the same order there.
+    table: Arc<Mutex<PortTable>>,
     origin: Instant,
     executor: ExecutorKind,
     seed: u64,
@@ -92,10 +95,12 @@ impl EngineHandle {
     ) -> Result<Self, EngineError> {
         let mut threads = threads.into_iter();
         let no_ports = || EngineError::Start("nothing to serve".to_owned());
+        let ports = config.ports.iter().copied();
+        let ports = ports.filter(|port| config.cpu_port != Some(*port));
         Ok(Self {
             first: threads.next().ok_or_else(no_ports)?,
             others: threads.collect(),
-            order: Arc::default(),
+            table: Arc::new(Mutex::new(PortTable::new(ports))),
             origin,
             executor: config.executor,
             seed: config.seed,
@@ -118,8 +123,19 @@ impl EngineHandle {
     }
 
     /// Tells every thread, each by its number; two who tell at once are heard in the same order by all.
-    fn tell_all(&self, mut make: impl FnMut(usize) -> Command) -> Result<(), EngineError> {
-        let _order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+    fn tell_all(&self, make: impl FnMut(usize) -> Command) -> Result<(), EngineError> {
+        self.tell_each(&self.table(), make)
+    }
+
+    fn table(&self) -> MutexGuard<'_, PortTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_each(
+        &self,
+        _order: &PortTable,
+        mut make: impl FnMut(usize) -> Command,
+    ) -> Result<(), EngineError> {
         let mut numbered = self.ends().enumerate();
         numbered.try_for_each(|(number, end)| end.send(make(number)))
     }
@@ -273,16 +289,67 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Stopped`].
     pub fn set_port_up(&self, port: PortId, up: bool) -> Result<(), EngineError> {
-        let told = self.now();
-        self.tell_all(|_| Command::PortUp { port, up, told })
+        let mut table = self.table();
+        self.change_port(&mut table, port, up, |state| state.link_up = up)
     }
 
-    /// Adds a port, up, or takes one away.
+    /// Lets packets pass these ports, or not, whatever their links do; the next packet that the data
+    /// plane takes up sees it. The interfaces themselves are not changed.
+    ///
+    /// # Errors
+    /// [`EngineError::NoPort`], and nothing has changed; [`EngineError::Stopped`].
+    pub fn set_ports_enabled(&self, ports: &BTreeMap<PortId, bool>) -> Result<(), EngineError> {
+        let mut table = self.table();
+        if let Some(port) = ports.keys().find(|port| !table.contains(**port)) {
+            return Err(EngineError::NoPort(*port));
+        }
+        ports.iter().try_for_each(|(&port, &enabled)| {
+            self.change_port(&mut table, port, enabled, |state| state.enabled = enabled)
+        })
+    }
+
+    /// Changes a port in the table and in the data plane, and sends an event. `up` is the state of a
+    /// port that the table does not have.
+    fn change_port(
+        &self,
+        table: &mut PortTable,
+        port: PortId,
+        up: bool,
+        change: impl FnOnce(&mut PortState),
+    ) -> Result<(), EngineError> {
+        let told = self.now();
+        let changed = table.change(port, change);
+        let up = changed.map_or(up, |(_, after)| after.is_up());
+        self.tell_each(table, |_| Command::PortUp { port, up, told })?;
+        if let Some((before, after)) = changed {
+            table.announce(before, after);
+        }
+        Ok(())
+    }
+
+    /// Adds a port, up and enabled, or takes one away.
     ///
     /// # Errors
     /// [`EngineError::Stopped`].
     pub fn set_port_exists(&self, port: PortId, exists: bool) -> Result<(), EngineError> {
-        self.tell_all(|_| Command::PortExists(port, exists))
+        let mut table = self.table();
+        self.tell_each(&table, |_| Command::PortExists(port, exists))?;
+        if self.cpu_port != Some(port) {
+            table.set_exists(port, exists);
+        }
+        Ok(())
+    }
+
+    /// The ports, the CPU port excepted, in rising order.
+    #[must_use]
+    pub fn port_states(&self) -> PortStates {
+        self.table().states()
+    }
+
+    /// Changes of ports from now on, each after the data plane has it.
+    #[must_use]
+    pub fn port_events(&self) -> broadcast::Receiver<PortEvent> {
+        self.table().listen()
     }
 
     /// The ports in rising order (the CPU port too), and whether they are up.
@@ -298,8 +365,21 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Stopped`].
     pub fn port_counters(&self, port: PortId) -> Result<Option<PortCounters>, EngineError> {
-        let seen = self.ask_all(|_, answer| Command::PortCounters(port, answer))?;
-        Ok(seen.into_iter().flatten().reduce(PortCounters::with))
+        Ok(self.all_port_counters()?.remove(&port))
+    }
+
+    /// What every port saw (the CPU port too), on all threads.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`].
+    pub fn all_port_counters(&self) -> Result<BTreeMap<PortId, PortCounters>, EngineError> {
+        let mut sums: BTreeMap<PortId, PortCounters> = BTreeMap::new();
+        let seen = self.ask_all(|_, answer| Command::PortCounters(answer))?;
+        for (port, counters) in seen.into_iter().flatten() {
+            let sum = sums.entry(port).or_default();
+            *sum = sum.with(counters);
+        }
+        Ok(sums)
     }
 
     /// Changes depth or rate of egress queues; whether there are such queues.

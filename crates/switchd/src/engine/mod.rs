@@ -19,6 +19,7 @@ pub mod io;
 pub mod lossless;
 mod notify;
 mod plane;
+mod port_table;
 mod thread;
 
 use std::num::NonZeroU8;
@@ -39,6 +40,7 @@ pub use handle::{EngineHandle, Retired};
 use io::PortIo;
 use notify::Notifier;
 pub use notify::{Notification, PortChange};
+pub use port_table::{PortEvent, PortState, PortStates};
 use thread::{CommandFlag, DataPlane, Inbox};
 
 /// What an engine starts with.
@@ -78,6 +80,9 @@ pub enum EngineError {
     /// No program was loaded yet.
     #[error("no forwarding pipeline is loaded; set one with SetForwardingPipelineConfig")]
     NoProgram,
+    /// There is no such port, or it is the CPU port.
+    #[error("there is no port {0}")]
+    NoPort(PortId),
     /// A thread could not be started.
     #[error("the data-plane thread cannot be started: {0}")]
     Start(String),

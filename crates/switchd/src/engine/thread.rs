@@ -51,8 +51,8 @@ pub(crate) enum Command {
     PortUp { port: PortId, up: bool, told: Nanos },
     /// A port came, or went.
     PortExists(PortId, bool),
-    /// Counters of a port; `None` if there is no such port.
-    PortCounters(PortId, crossbeam_channel::Sender<Option<PortCounters>>),
+    /// Counters of all ports.
+    PortCounters(crossbeam_channel::Sender<Vec<(PortId, PortCounters)>>),
     /// Ports and whether they are up.
     Ports(crossbeam_channel::Sender<Vec<(PortId, bool)>>),
     /// Counters of the engine.
@@ -362,12 +362,16 @@ impl<I: PortIo> DataPlane<I> {
                 inspect(buffer, self.pump.totals, now);
             }
             Command::PortExists(port, exists) => self.set_port_exists(port, exists),
-            Command::PortCounters(port, answer) => {
+            Command::PortCounters(answer) => {
                 let counters = match &self.plane {
-                    Plane::Running(running) => running.device.counters(port).ok(),
+                    Plane::Running(running) => {
+                        let device = &running.device;
+                        let counters = |(port, _)| Some((port, device.counters(port).ok()?));
+                        device.ports().filter_map(counters).collect()
+                    }
                     Plane::Bare(ports) => {
-                        let known = ports.iter().any(|(p, _)| *p == port);
-                        known.then(PortCounters::default)
+                        let none = |(port, _): &(PortId, bool)| (*port, PortCounters::default());
+                        ports.iter().map(none).collect()
                     }
                 };
                 let _ = answer.send(counters);

@@ -162,6 +162,14 @@ impl Ports {
         numbers
     }
 
+    /// The ports and what they are connected to, by rising number.
+    #[must_use]
+    pub fn bindings(&self) -> Vec<PortBinding> {
+        let mut bindings = lock(&self.bindings).clone();
+        bindings.sort_by_key(|binding| binding.port);
+        bindings
+    }
+
     /// Tells the engine from now on which links are up; it has been told of every link when this returns.
     ///
     /// # Errors

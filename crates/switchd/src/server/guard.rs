@@ -47,6 +47,9 @@ impl<S> Layer<S> for GuardLayer {
     }
 }
 
+/// Calls that take one message after the other.
+const STREAMS: [&str; 2] = ["/p4.v1.P4Runtime/StreamChannel", "/gnmi.gNMI/Subscribe"];
+
 /// See the module's documentation.
 #[derive(Clone)]
 pub struct Guard<S> {
@@ -86,7 +89,7 @@ where
         let client = Client::of(request.extensions()).unwrap_or_else(|| Client::new(0, limits));
         let received = Received::new(&client.requests, requests);
         let (parts, body) = request.into_parts();
-        let streaming = parts.uri.path().ends_with("/StreamChannel");
+        let streaming = STREAMS.contains(&parts.uri.path());
         let metered = Body::new(Metered {
             inner: body,
             received: Arc::clone(&received),

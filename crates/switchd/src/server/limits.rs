@@ -64,6 +64,40 @@ pub struct Limits {
     pub outboxes: usize,
     /// Bytes of packets from clients that wait for the data plane.
     pub packets_out: usize,
+    /// What clients of gNMI may take beside this.
+    pub gnmi: GnmiLimits,
+}
+
+/// The limits of gNMI.
+#[derive(Clone, Copy, Debug)]
+pub struct GnmiLimits {
+    /// Paths of a Get, subscriptions of a Subscribe, operations of a Set.
+    pub paths: usize,
+    /// Bytes of the answer to a Get.
+    pub answer: usize,
+    /// Bytes of such answers that are kept in all.
+    pub answers: usize,
+    /// Values that are remembered for subscriptions, in all, so that only changes are sent.
+    pub values: usize,
+    /// Bytes of updates that wait for clients, in all.
+    pub waiting: usize,
+    /// The shortest interval between samples, and between heartbeats.
+    pub interval: Duration,
+    /// A subscription whose client takes nothing for so long is ended.
+    pub patience: Duration,
+}
+
+impl GnmiLimits {
+    /// The limits unless told otherwise.
+    pub const DEFAULT: Self = Self {
+        paths: 1024,
+        answer: 4 * MIB,
+        answers: 32 * MIB,
+        values: 1 << 20,
+        waiting: 32 * MIB,
+        interval: Duration::from_millis(100),
+        patience: Duration::from_secs(60),
+    };
 }
 
 const KIB: usize = 1 << 10;
@@ -100,6 +134,7 @@ impl Limits {
         outbox: 4 * MIB,
         outboxes: 64 * MIB,
         packets_out: 16 * MIB,
+        gnmi: GnmiLimits::DEFAULT,
     };
 }
 
@@ -168,6 +203,12 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// How many these are.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
     /// Takes more of the same; whether there were so many.
     #[must_use]
     pub fn more(&mut self, count: usize) -> bool {

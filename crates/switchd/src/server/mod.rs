@@ -1,4 +1,4 @@
-//! The P4Runtime 1.5 server of one device.
+//! The server of one device: P4Runtime 1.5, and gNMI on the same connections ([`gnmi`]).
 //!
 //! [`Server::start`] restores saved state, listens, and serves until [`Server::stop`]. The order of things: [`connections`] lets
 //! clients in, [`guard`] counts what they have in progress ([`limits`]), [`calls`] and [`service`] take the calls, [`roles`] and
@@ -14,6 +14,7 @@ pub mod connections;
 pub mod digests;
 pub mod dispatch;
 pub mod encoded;
+pub mod gnmi;
 pub mod guard;
 mod idle;
 pub mod limits;
@@ -33,9 +34,10 @@ pub mod switch;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ::gnmi::proto::g_nmi_server::GNmiServer;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
@@ -43,6 +45,7 @@ use tokio::task::JoinHandle;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::engine::{EngineHandle, Notification};
+use crate::ports::Ports;
 use crate::translate::refusal::Refusal;
 use build::PipelineBuilder;
 use calls::Calls;
@@ -93,6 +96,8 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// Where programs are built that clients push.
     pub builder: PipelineBuilder,
+    /// The ports, for what gNMI tells of their lines and interfaces; a switch in memory has none.
+    pub ports: Option<Arc<Mutex<Ports>>>,
 }
 
 impl ServerConfig {
@@ -106,6 +111,7 @@ impl ServerConfig {
             state_dir: None,
             limits: Limits::DEFAULT,
             builder: PipelineBuilder::InProcess,
+            ports: None,
         }
     }
 }
@@ -191,6 +197,7 @@ impl Server {
             Some(store) => store.restore(&engine)?,
             None => None,
         };
+        let engine_of_ports = engine.clone();
         let switch = Arc::new(Switch::new(config.device_id, engine, config.builder, store));
         if let Some(pipeline) = restored {
             switch.resume(pipeline).map_err(ServerError::Resume)?;
@@ -208,8 +215,16 @@ impl Server {
         let calls = Calls::new(Service::new(shared, stopped.clone()));
         let (health, health_service) = tonic_health::server::health_reporter();
         health.set_serving::<Calls>().await;
+        health.set_serving::<GNmiServer<gnmi::Service>>().await;
+        let gnmi = gnmi::service(
+            engine_of_ports,
+            config.ports,
+            config.limits,
+            stopped.clone(),
+        );
         let reflection = tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(p4runtime::FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(::gnmi::FILE_DESCRIPTOR_SET)
             .build_v1()
             .map_err(|e| ServerError::Reflection(e.to_string()))?;
         let mut builder = tonic::transport::Server::builder()
@@ -227,6 +242,7 @@ impl Server {
         }
         let router = builder
             .add_service(calls)
+            .add_service(gnmi)
             .add_service(health_service)
             .add_service(reflection);
         let incoming = connections::incoming(listener, config.limits);

@@ -88,6 +88,7 @@ impl From<EngineError> for Refusal {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::NoProgram => Self::precondition(error.to_string()),
+            EngineError::NoPort(_) => Self::not_found(error.to_string()),
             EngineError::Stopped
             | EngineError::Start(_)
             | EngineError::OneThread(_)
