@@ -16,7 +16,7 @@ use thiserror::Error;
 /// Why no JSON stands beside a program.
 #[derive(Debug, Error)]
 pub enum NoJson {
-    /// The format cannot say what the program means.
+    /// The format cannot say what the program means, or BMv2 does something else with some packets.
     #[error("{0}")]
     Refused(WriteError),
     /// What we write is not read: a fault of the writer or of the reader.
@@ -63,7 +63,25 @@ impl Beside {
     /// The refusal or the fault.
     pub fn new(program: &ValidProgram) -> Result<Self, NoJson> {
         let text = bmv2json::write(program, "beside").map_err(NoJson::Refused)?;
-        let read = bmv2json::read(&text).map_err(NoJson::Unread)?;
+        Self::read(program, &text)
+    }
+
+    /// As [`Beside::new`], for packets of any length.
+    ///
+    /// # Errors
+    /// Also where BMv2 does something else with packets that end early.
+    pub fn for_any_packets(program: &ValidProgram) -> Result<Self, NoJson> {
+        let written = bmv2json::write_with_notes(program, "beside");
+        let (text, notes) = written.map_err(NoJson::Refused)?;
+        if let Some(note) = notes.into_iter().find(|note| note.of_packets) {
+            let (place, what) = (note.place, note.what);
+            return Err(NoJson::Refused(WriteError { place, what }));
+        }
+        Self::read(program, &text)
+    }
+
+    fn read(program: &ValidProgram, text: &str) -> Result<Self, NoJson> {
+        let read = bmv2json::read(text).map_err(NoJson::Unread)?;
         let mut made = Self {
             program: Arc::new(read),
             tables: BTreeMap::new(),

@@ -77,6 +77,7 @@ impl Writer<'_> {
                 what: "the results of this sub-parser are copied, and BMv2 does not copy them if the packet ends in \
                        the sub-parser: give it whole variables that nothing else of the call is a part of"
                     .into(),
+                of_packets: true,
             });
         }
         let after = self.block(&left)?;

@@ -16,6 +16,8 @@ pub struct Note {
     pub place: String,
     /// What BMv2 does.
     pub what: String,
+    /// Whether packets can come out otherwise than the source says.
+    pub of_packets: bool,
 }
 
 impl fmt::Display for Note {
@@ -40,6 +42,7 @@ pub(super) fn notes(program: &Program) -> Vec<Note> {
                 "table `{}` has initial entries, which BMv2 takes for const entries: it refuses to add, change or delete any",
                 table.name
             ),
+            of_packets: false,
         })
         .collect();
     let mut digests = Digests {
@@ -55,6 +58,7 @@ pub(super) fn notes(program: &Program) -> Vec<Note> {
                 .map_or_else(String::new, |span| place_of(program, span)),
             what: "one packet may make more than one digest; BMv2 sends the last of them only"
                 .into(),
+            of_packets: false,
         });
     }
     found

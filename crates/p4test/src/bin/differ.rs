@@ -132,7 +132,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
                 match done.map_err(|e| e.to_string())? {
                     Err(found) => Ok(Err(found)),
                     Ok(tally) if !is_for_bmv2(&p) => Ok(Ok(tally)),
-                    Ok(tally) => match Beside::new(&p) {
+                    Ok(tally) => match Beside::for_any_packets(&p) {
                         Ok(json) => {
                             by_json += 1;
                             let share = share.min(MOST_BY_JSON);

@@ -69,7 +69,7 @@ impl ByJson {
         if program.architecture != Some(Architecture::V1Model) {
             return;
         }
-        let json = match Beside::new(program) {
+        let json = match Beside::for_any_packets(program) {
             Ok(json) => json,
             Err(refused @ NoJson::Refused(_)) => {
                 let kind = refused.kind().unwrap_or_default();
