@@ -1,5 +1,6 @@
-//! Puts the page into the command where whoever builds it says so: `SWITCHWRIGHT_PAGE` names the folder that `cargo xtask page` made
-//! (docs/adr/0012-page.md). The engine of a page on other hosts, WebAssembly, stays out: the command is an engine itself.
+//! Puts the page into the command where whoever builds it says so: `SWITCHWRIGHT_PAGE` names the
+//! folder that `cargo xtask page` made (docs/adr/0012-page.md). The engine of a page on other
+//! hosts, WebAssembly, stays out: the command is an engine itself.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -14,11 +14,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest that a command may take: a network in real time, on a machine that does other things too.
+/// The longest that a command may take: a network in real time, on a machine that does other things
+/// too.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Two links fail one after the other, two flows bounce, their paths form a cycle; then all is mended. As
-/// `examples/scenarios/bounce.yaml`, shorter.
+/// Two links fail one after the other, two flows bounce, their paths form a cycle; then all is
+/// mended. As `examples/scenarios/bounce.yaml`, shorter.
 const BOUNCE: &str = "
 name: bounce
 duration: 4ms
@@ -43,7 +44,8 @@ events:
   - { at: 2ms, mend_routes: true }
 ";
 
-/// The same with two layers and eight switches, as `examples/scenarios/bounce-leaf-spine.yaml`, shorter.
+/// The same with two layers and eight switches, as `examples/scenarios/bounce-leaf-spine.yaml`,
+/// shorter.
 const LEAF_SPINE: &str = "
 name: bounce-leaf-spine
 duration: 4ms
@@ -153,7 +155,8 @@ fn emulate(at: &Path, more: &[&str]) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Probes within packets, up to the highest switches and back, over veths: what they tell of reroutes is what embedded switches tell.
+/// Probes within packets, up to the highest switches and back, over veths: what they tell of
+/// reroutes is what embedded switches tell.
 #[test]
 fn probes_within_packets_tell_reroutes_as_embedded_switches_do() {
     if !here() {
@@ -185,7 +188,8 @@ fn probes_within_packets_tell_reroutes_as_embedded_switches_do() {
     assert!(said.contains("--carrier"), "{said}");
 }
 
-/// The claim of the whole project, on veths, with real PFC frames and routes that change under traffic.
+/// The claim of the whole project, on veths, with real PFC frames and routes that change under
+/// traffic.
 #[test]
 fn a_deadlock_forms_without_tags_and_not_with_them() {
     if here() {
@@ -193,8 +197,8 @@ fn a_deadlock_forms_without_tags_and_not_with_them() {
     }
 }
 
-/// The same on eight switches, which run SONiC's pipeline, filled from their `config_db.json`: with maps that know no tags, and
-/// with ours.
+/// The same on eight switches, which run SONiC's pipeline, filled from their `config_db.json`: with
+/// maps that know no tags, and with ours.
 #[test]
 fn a_deadlock_forms_among_eight_switches_without_tags_and_not_with_them() {
     if here() {
@@ -357,7 +361,8 @@ fn pfc_frames_on_the_wire_are_read_as_such_by_tshark() {
     }
     let folder = leaves(PAUSED);
     let under = start(folder.path(), &["--admin", "."]);
-    // leaf1's way to the spine: leaf2 cannot get rid of what h1 sends, so spine1 and then leaf1 are told to stop.
+    // leaf1's way to the spine: leaf2 cannot get rid of what h1 sends, so spine1 and then leaf1 are
+    // told to stop.
     let fields = [
         "eth.dst",
         "macc.opcode",

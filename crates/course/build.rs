@@ -1,4 +1,5 @@
-//! Puts the judges' files of all labs into the library: cases come with the program that grades, not from what is graded.
+//! Puts the judges' files of all labs into the library: cases come with the program that grades,
+//! not from what is graded.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! `switchwright agent`: watches a switch's links and tells the switch, where it cannot see them itself.
+//! `switchwright agent`: watches a switch's links and tells the switch, where it cannot see them
+//! itself.
 
 use std::time::Duration;
 
@@ -41,7 +42,8 @@ pub(super) struct Agent {
     /// Write the status once and end.
     #[arg(long)]
     once: bool,
-    /// The election id to begin with; the highest that the switch has seen is outbid for every write.
+    /// The election id to begin with; the highest that the switch has seen is outbid for every
+    /// write.
     #[arg(long, value_name = "ID", default_value_t = 100)]
     election_id: u64,
 }

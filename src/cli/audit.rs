@@ -27,8 +27,8 @@ use measure::timed;
 pub(super) struct Audit {
     /// A folder with the config_db.json of every switch (and LLDP tables, if there are any).
     folder: String,
-    /// The ways that packets take: any, up-down, shortest, or a file of routes [default: up-down in layered topologies, else
-    /// shortest].
+    /// The ways that packets take: any, up-down, shortest, or a file of routes [default: up-down in
+    /// layered topologies, else shortest].
     #[arg(long, value_name = "ROUTES")]
     routes: Option<String>,
     /// With up-down routes: how many times packets may bounce.
@@ -202,7 +202,8 @@ impl Audit {
     }
 }
 
-/// The routes that start in a part; those that start nowhere stay with the first, which tells what is wrong with them.
+/// The routes that start in a part; those that start nowhere stay with the first, which tells what
+/// is wrong with them.
 fn of_part(routes: &[String], parts: &[Imported], number: usize) -> Vec<String> {
     let start = |route: &String| {
         let word = route.split_whitespace().next().unwrap_or_default();

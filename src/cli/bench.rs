@@ -54,8 +54,8 @@ pub(super) struct Bench {
     /// Switches that run at a time (switches).
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     processes: u32,
-    /// Instead of both: so many threads beside one in a fat-tree of 1024 hosts, and from the work between their meetings what more
-    /// cores would give (simulate).
+    /// Instead of both: so many threads beside one in a fat-tree of 1024 hosts, and from the work
+    /// between their meetings what more cores would give (simulate).
     #[arg(long, value_name = "N", conflicts_with_all = ["packets", "no_peer"], value_parser = clap::value_parser!(u16).range(2..=255))]
     threads: Option<u16>,
     /// The Python that has passagemath-graphs, the peer for trees.
@@ -77,8 +77,9 @@ pub(super) struct Bench {
         conflicts_with = "figure"
     )]
     table: u8,
-    /// Flattened Clos: which figure of FC23: 3, how many random graphs have a cycle of buffers under shortest paths with one tag.
-    /// TCP-Bolt: which figure of Stephens15 chapter 3; without one, round-trip times under load (section 3.3.1).
+    /// Flattened Clos: which figure of FC23: 3, how many random graphs have a cycle of buffers
+    /// under shortest paths with one tag. TCP-Bolt: which figure of Stephens15 chapter 3; without
+    /// one, round-trip times under load (section 3.3.1).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9))]
     figure: Option<u8>,
     /// TCP-Bolt: shorter runs.
@@ -87,11 +88,12 @@ pub(super) struct Bench {
     /// TCP-Bolt: average figures 7 to 9 over so many seeds.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     seeds: u32,
-    /// Flattened Clos: reroute around one failed link at a time, in the networks of the table, with two lossless priorities.
+    /// Flattened Clos: reroute around one failed link at a time, in the networks of the table, with
+    /// two lossless priorities.
     #[arg(long, conflicts_with = "figure")]
     rerouting: bool,
-    /// Flattened Clos: flow completion times in the simulator, with DCQCN and PFC: over disjoint paths, over spanning trees, and in a Clos of
-    /// as many hosts (the other columns of Table 3).
+    /// Flattened Clos: flow completion times in the simulator, with DCQCN and PFC: over disjoint
+    /// paths, over spanning trees, and in a Clos of as many hosts (the other columns of Table 3).
     #[arg(long, conflicts_with_all = ["figure", "rerouting", "table"])]
     fct: bool,
     /// Flattened Clos: with --fct, what hosts send while flows begin, as a share of their rate.
@@ -116,43 +118,57 @@ pub(super) struct Bench {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Area {
-    /// The benches of speed (plan, p4, cores, ports, p4runtime, simulate, lanes), each briefly, and one table of ratios to the peers found.
+    /// The benches of speed (plan, p4, cores, ports, p4runtime, simulate, lanes), each briefly, and
+    /// one table of ratios to the peers found.
     All,
     /// Planning, proving, building; the peer is a plain Python script's greedy Tagger.
     Plan,
-    /// Packets per second of the executors, in memory on one core: the generated program, and large tables; the peer is
-    /// BMv2's simple_switch.
+    /// Packets per second of the executors, in memory on one core: the generated program, and large
+    /// tables; the peer is BMv2's simple_switch.
     P4,
-    /// Packets per second of a switch with several data-plane threads, over ports in memory, beside one with one.
+    /// Packets per second of a switch with several data-plane threads, over ports in memory, beside
+    /// one with one.
     Cores,
-    /// Packets through the switch between two veth pairs (needs root); the peers are a bare forwarder and BMv2.
+    /// Packets through the switch between two veth pairs (needs root); the peers are a bare
+    /// forwarder and BMv2.
     Ports,
-    /// Entries per second over P4Runtime, written and read back; the peer is BMv2's simple_switch_grpc.
+    /// Entries per second over P4Runtime, written and read back; the peer is BMv2's
+    /// simple_switch_grpc.
     P4runtime,
-    /// What a switch costs as a process: time until it is ready, memory of its own and shared (needs root).
+    /// What a switch costs as a process: time until it is ready, memory of its own and shared
+    /// (needs root).
     Switches,
-    /// Processor time, memory, entries and bytes of plan, proof and build, for fat-trees of k = 8 to 64 and Jellyfish of 500 to 5,000 switches.
+    /// Processor time, memory, entries and bytes of plan, proof and build, for fat-trees of k = 8
+    /// to 64 and Jellyfish of 500 to 5,000 switches.
     Scale,
-    /// A push to 100 switches that are processes, and to 1,000 that are servers of one process: time, memory, connections.
+    /// A push to 100 switches that are processes, and to 1,000 that are servers of one process:
+    /// time, memory, connections.
     Push,
-    /// Packet-hops per second of the simulator on one core, and a long run that must not lose a lossless packet; the peer is
-    /// csg-htsim's htsim_roce.
+    /// Packet-hops per second of the simulator on one core, and a long run that must not lose a
+    /// lossless packet; the peer is csg-htsim's htsim_roce.
     Simulate,
-    /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's figures beside.
+    /// State, compression, stretch, losses and trees of the failover schemes, with Stephens15's
+    /// figures beside.
     Failover,
-    /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside Stephens15's Tables 5.1 to 5.3.
+    /// Lossless priorities that failover needs by channels (df-fi) and by rising tags, beside
+    /// Stephens15's Tables 5.1 to 5.3.
     Df,
-    /// Routings in virtual lanes: DFSSSP, LASH, Up*/Down*; the peer is OpenSM's DFSSSP on a network that ibsim simulates.
+    /// Routings in virtual lanes: DFSSSP, LASH, Up*/Down*; the peer is OpenSM's DFSSSP on a network
+    /// that ibsim simulates.
     Lanes,
-    /// Lossless priorities and rules of fat-trees, BCubes and Jellyfish by size (TaggerDraft section 7.3.1), and tags of Tagger17's greedy
-    /// algorithm with whether a table can hold them.
+    /// Lossless priorities and rules of fat-trees, BCubes and Jellyfish by size (TaggerDraft
+    /// section 7.3.1), and tags of Tagger17's greedy algorithm with whether a table can hold them.
     Tags,
-    /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7, and throughput beside its Table 3; with --figure 3 cycles of buffers in
-    /// Jellyfish and Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section 7.1); with --fct flow completion times.
+    /// Disjoint paths of Flattened Clos networks, all pairs, beside FC23's Tables 1, 2, 6 and 7,
+    /// and throughput beside its Table 3; with --figure 3 cycles of buffers in Jellyfish and
+    /// Xpander; with --rerouting what becomes of packets where a link has failed (FC23 section
+    /// 7.1); with --fct flow completion times.
     FlattenedClos,
-    /// The bundled deadlocks with SONiC's PFC watchdog, with tags, and with neither: goodput and lossless packets dropped.
+    /// The bundled deadlocks with SONiC's PFC watchdog, with tags, and with neither: goodput and
+    /// lossless packets dropped.
     Watchdog,
-    /// TCP-Bolt beside nine other transports: Stephens15's Figures 3.1 to 3.9, and round-trip times under load.
+    /// TCP-Bolt beside nine other transports: Stephens15's Figures 3.1 to 3.9, and round-trip times
+    /// under load.
     TcpBolt,
 }
 

@@ -1,4 +1,5 @@
-//! `switchwright buffers`: thresholds and headroom that a plan's lossless priorities want of every switch, as a file.
+//! `switchwright buffers`: thresholds and headroom that a plan's lossless priorities want of every
+//! switch, as a file.
 
 use std::path::Path;
 

@@ -32,17 +32,19 @@ pub(super) struct Build {
     /// The directory to make; an earlier build there is replaced.
     #[arg(short, long, value_name = "DIR")]
     output: String,
-    /// Version that packets are stamped with, in plans of failover tables. A build of another version can take over
-    /// from this one without a packet lost (`push --versioned`).
+    /// Version that packets are stamped with, in plans of failover tables. A build of another
+    /// version can take over from this one without a packet lost (`push --versioned`).
     #[arg(long, value_name = "N", default_value_t = DEFAULT_VERSION)]
     plan_version: u8,
     /// For Tofino: a JSON file that says which device port stands behind a port of the plan
     /// (`{"leaf1": {"1": 128, "2": 132}}`); ports that it does not list keep their number.
     #[arg(long, value_name = "FILE")]
     device_ports: Option<String>,
-    /// For v1model: what is written for whom, beside the program. `txtpb` (entries for P4Runtime as text, what is written if nothing is said),
-    /// `binpb` (the same in binary: small and fast to read, for large networks), `commands` (simple_switch_CLI), `tutorials` (the
-    /// exercise runner of p4lang/tutorials: `make run`), `p4-utils`. The text is written unless `binpb` is named without it.
+    /// For v1model: what is written for whom, beside the program. `txtpb` (entries for P4Runtime as
+    /// text, what is written if nothing is said), `binpb` (the same in binary: small and fast to
+    /// read, for large networks), `commands` (simple_switch_CLI), `tutorials` (the exercise runner
+    /// of p4lang/tutorials: `make run`), `p4-utils`. The text is written unless `binpb` is named
+    /// without it.
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     formats: Vec<FormatName>,
     /// For SONiC: what the switches have (`targets` lists them).

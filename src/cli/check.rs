@@ -23,7 +23,8 @@ const FAILOVER: &str = "Failover tables";
 pub(super) struct Check {
     /// The plan file.
     plan: String,
-    /// Prove the plan's tables on this topology (the same switches, other links or states) instead of the plan's own.
+    /// Prove the plan's tables on this topology (the same switches, other links or states) instead
+    /// of the plan's own.
     #[arg(long, value_name = "TOPO")]
     against: Option<String>,
     /// Leave out budgets: are the tables sound apart from what the switches have?
@@ -81,7 +82,8 @@ impl Check {
             Ok(plan) => {
                 let report = plan.report().timed(seconds);
                 let told = tell(&report, terminal, || describe(&plan, &report));
-                // The process ends: freeing a large plan name by name would take a twentieth of its time.
+                // The process ends: freeing a large plan name by name would take a twentieth of its
+                // time.
                 std::mem::forget(plan);
                 told
             }
@@ -261,7 +263,8 @@ pub(super) fn describe_resilience(found: &Resilience) -> String {
     }
 }
 
-/// What was shown of each kind of destinations, where they differ in how their packets survive failures.
+/// What was shown of each kind of destinations, where they differ in how their packets survive
+/// failures.
 fn describe_parts(found: &Resilience, held: &str) -> String {
     let tried = |part: &PartReport| {
         let to = format!(

@@ -47,7 +47,8 @@ fn known(command: Command, sub: &str, argument: &str, names: &[&'static str]) ->
     })
 }
 
-/// The script, where one of these names may be a file as well: clap_complete offers either names or files.
+/// The script, where one of these names may be a file as well: clap_complete offers either names or
+/// files.
 fn or_a_file(shell: Shell, script: &str, names: &[&str]) -> String {
     let all = names.join(" ");
     let first = names.first().copied().unwrap_or_default();

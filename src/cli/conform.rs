@@ -28,7 +28,8 @@ pub(super) struct Conform {
     /// The port that leads to the controller, to try packets in.
     #[arg(long, value_name = "PORT")]
     cpu_port: Option<u16>,
-    /// Two ports that the server has, to try groups that watch ports [default: the first two of 1 to 64 that are taken].
+    /// Two ports that the server has, to try groups that watch ports [default: the first two of 1
+    /// to 64 that are taken].
     #[arg(long, value_name = "PORT,PORT", value_delimiter = ',')]
     ports: Vec<u8>,
     /// What the server takes as a device config.
@@ -43,13 +44,15 @@ pub(super) struct Conform {
         "tls", "tls_ca", "tls_cert", "tls_key", "tls_name",
     ])]
     print_program: bool,
-    /// After the checks, write so many random updates, valid and not, and compare every answer and the state with a model.
+    /// After the checks, write so many random updates, valid and not, and compare every answer and
+    /// the state with a model.
     #[arg(long, value_name = "UPDATES")]
     fuzz: Option<usize>,
     /// Same seed, same updates.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "fuzz")]
     seed: u64,
-    /// What the server is: what that target has (`switchwright targets`) must be there, what it has not need not.
+    /// What the server is: what that target has (`switchwright targets`) must be there, what it has
+    /// not need not.
     #[arg(long, value_name = "TARGET", value_parser = ["v1model", "embedded"])]
     target: Option<String>,
     /// Show every check, not only those that did not pass.

@@ -1,4 +1,5 @@
-//! `switchwright demo`: the tour, from a Clos to a deadlock that forms without tags and not with them.
+//! `switchwright demo`: the tour, from a Clos to a deadlock that forms without tags and not with
+//! them.
 
 mod ending;
 

@@ -19,7 +19,8 @@ use super::words::counted;
 pub(super) struct DriftCommand {
     #[command(flatten)]
     network: Network,
-    /// Keep looking, and tell changes as they occur, until interrupted; with --json one object per line.
+    /// Keep looking, and tell changes as they occur, until interrupted; with --json one object per
+    /// line.
     #[arg(long)]
     watch: bool,
     /// Seconds from one look to the next.
@@ -41,7 +42,8 @@ fn interval(text: &str) -> Result<f64, String> {
 /// What `drift --json` prints.
 #[derive(Serialize)]
 struct Figures<'a> {
-    /// Whether a switch no longer holds what it should; `null` where none does that was reached, and not all were.
+    /// Whether a switch no longer holds what it should; `null` where none does that was reached,
+    /// and not all were.
     drifted: Option<bool>,
     switches: usize,
     drifts: &'a BTreeSet<Drift>,

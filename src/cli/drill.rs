@@ -1,4 +1,5 @@
-//! `switchwright drill`: running switches, a stream of packets, and a link that fails or a plan that changes.
+//! `switchwright drill`: running switches, a stream of packets, and a link that fails or a plan
+//! that changes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,8 +39,8 @@ pub(super) struct Drill {
     /// What the switches are.
     #[arg(long, value_enum, default_value_t = Kind::Ours)]
     switches: Kind,
-    /// The switches run already, with the build's entries: the interfaces, in this network namespace, at which the sending
-    /// host's packets enter and the receiving host's arrive.
+    /// The switches run already, with the build's entries: the interfaces, in this network
+    /// namespace, at which the sending host's packets enter and the receiving host's arrive.
     #[arg(long, value_name = "FROM,TO", help_heading = RUNNING, value_parser = two_names, conflicts_with_all = ["switches", "fail"])]
     interfaces: Option<TwoNames>,
     /// With --interfaces: the interfaces that are switched off for the failing link.

@@ -32,7 +32,8 @@ pub(super) struct Emulate {
     /// A build directory, instead of the network that the scenario is for.
     #[arg(required_unless_present_any = ["clean", "scenario"])]
     directory: Option<String>,
-    /// A scenario file, or the name of one that comes with Switchwright (`simulate --list`) [default: every host sends to another]
+    /// A scenario file, or the name of one that comes with Switchwright (`simulate --list`)
+    /// [default: every host sends to another]
     #[arg(long, value_name = "FILE")]
     scenario: Option<String>,
     /// Where chance begins, instead of the scenario's seed.
@@ -53,10 +54,12 @@ pub(super) struct Emulate {
     /// Write what passes the switches' ports to files in this folder.
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Open every switch's admin socket in this folder, for `switchwright status --admin DIR/NAME.sock`.
+    /// Open every switch's admin socket in this folder, for `switchwright status --admin
+    /// DIR/NAME.sock`.
     #[arg(long, value_name = "DIR")]
     admin: Option<PathBuf>,
-    /// Write the network as a Mininet script, and run that instead: lossless switches as processes, the kernel's own hosts.
+    /// Write the network as a Mininet script, and run that instead: lossless switches as processes,
+    /// the kernel's own hosts.
     #[arg(long, help_heading = MININET, conflicts_with_all = ["pcap", "named", "admin", "lateness", "show"])]
     mininet: bool,
     /// With --mininet: keep the script and what it plays in this folder.
@@ -109,7 +112,8 @@ impl Emulate {
         if let Some(folder) = &self.pcap {
             files::make_folder(folder).map_err(terminal::unwritten)?;
         }
-        // What a run left that was killed must not stand in the way; who may not remove it may not emulate either.
+        // What a run left that was killed must not stand in the way; who may not remove it may not
+        // emulate either.
         if let Ok(removed) = netlab::sweep()
             && !removed.is_empty()
         {
@@ -214,7 +218,8 @@ pub(super) fn refuse(error: &EmulateError, scenario: &str) -> Fault {
         .help("emulation makes network namespaces and raw sockets: run it as root (`sudo`), on Linux; `simulate` needs no rights")
 }
 
-/// Ctrl-C and SIGTERM end the scenario early; what there is by then is reported, and nothing stays behind.
+/// Ctrl-C and SIGTERM end the scenario early; what there is by then is reported, and nothing stays
+/// behind.
 fn stop_on_signals(stop: &Stop) -> Result<(), Fault> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,5 @@
-//! `switchwright export`: a build directory's network as files for engines that run many containers.
+//! `switchwright export`: a build directory's network as files for engines that run many
+//! containers.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -52,8 +53,8 @@ struct Containerlab {
     /// Lossless switches (PFC) whose ports have this rate: 50Mbps.
     #[arg(long, value_name = "RATE")]
     port_rate: Option<Speed>,
-    /// Part the network among several machines, by the addresses at which they reach each other: a file for each, with tunnels
-    /// (VXLAN) for links between them.
+    /// Part the network among several machines, by the addresses at which they reach each other: a
+    /// file for each, with tunnels (VXLAN) for links between them.
     #[arg(long, value_name = "ADDRESS,...", value_delimiter = ',', num_args = 1..)]
     machines: Vec<IpAddr>,
 }

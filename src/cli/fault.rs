@@ -26,7 +26,8 @@ pub(super) struct Fault {
     status: Status,
     message: String,
     help: Option<String>,
-    /// Already shown (diagnostics with source excerpts, a failed proof): only the status is left to tell.
+    /// Already shown (diagnostics with source excerpts, a failed proof): only the status is left to
+    /// tell.
     shown: bool,
 }
 
@@ -135,8 +136,8 @@ pub(super) fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Writes a line to standard error, its colours only where they are wanted (`NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, a
-/// terminal); who has closed it wants to hear nothing.
+/// Writes a line to standard error, its colours only where they are wanted (`NO_COLOR`,
+/// `CLICOLOR_FORCE`, `CLICOLOR`, a terminal); who has closed it wants to hear nothing.
 pub(super) fn complain(line: impl Display) {
     let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{line}");
 }

@@ -1,4 +1,5 @@
-//! Options that stood on the command line. One that would change nothing beside the others is refused, not ignored.
+//! Options that stood on the command line. One that would change nothing beside the others is
+//! refused, not ignored.
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;

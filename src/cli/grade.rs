@@ -12,8 +12,9 @@ use super::terminal::Terminal;
 /// Arguments of `switchwright grade`.
 #[derive(Debug, Args)]
 pub(super) struct GradeCommand {
-    /// The lab's folder, for example labs/02-longest-prefix; with `--suite`, the checkout. A lab of the course is judged by the cases
-    /// of this program, whatever the folder holds; its name is enough where FILE is given.
+    /// The lab's folder, for example labs/02-longest-prefix; with `--suite`, the checkout. A lab of
+    /// the course is judged by the cases of this program, whatever the folder holds; its name is
+    /// enough where FILE is given.
     lab: PathBuf,
     /// What is judged [default: the file that the lab has students change].
     #[arg(conflicts_with = "suite")]
@@ -61,7 +62,8 @@ impl GradeCommand {
         verdict(grade.failed)
     }
 
-    /// Judges all exercises of p4lang/tutorials. What fails says more than what could not be judged.
+    /// Judges all exercises of p4lang/tutorials. What fails says more than what could not be
+    /// judged.
     fn suite(&self, terminal: &Terminal) -> Result<(), Fault> {
         let bar = terminal.progress("p4lang/tutorials");
         let suite = tutorials::grade(&self.lab, self.solutions, &tools()?);
@@ -87,7 +89,8 @@ fn left_out(suite: &tutorials::Suite) -> String {
     })
 }
 
-/// The programs that judges start: this one, and the Python that clients of P4Runtime are installed for.
+/// The programs that judges start: this one, and the Python that clients of P4Runtime are installed
+/// for.
 fn tools() -> Result<Tools, Fault> {
     let python = std::env::var_os("P4RUNTIME_CLIENTS").unwrap_or_else(|| "python3".into());
     Ok(Tools {

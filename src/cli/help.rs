@@ -1,4 +1,5 @@
-//! What `--help` and the pages of `man` say beyond the arguments: examples, and what the keys of cited papers stand for.
+//! What `--help` and the pages of `man` say beyond the arguments: examples, and what the keys of
+//! cited papers stand for.
 
 mod examples;
 mod groups;

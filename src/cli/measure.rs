@@ -176,7 +176,8 @@ fn describe(report: &MeasureReport) -> String {
         + &part_table(&report.failures)
 }
 
-/// What is lost to each kind of destinations, where they differ in how their packets survive failures.
+/// What is lost to each kind of destinations, where they differ in how their packets survive
+/// failures.
 fn part_table(figures: &[FailureFigure]) -> String {
     let of = |figure: &FailureFigure, part: &PartLosses| {
         let label = part.label.map_or("", LabelKind::describe);

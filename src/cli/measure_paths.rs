@@ -1,4 +1,5 @@
-//! `switchwright measure-paths`: whether packets are rerouted, told by the TTL of replies from the highest switches.
+//! `switchwright measure-paths`: whether packets are rerouted, told by the TTL of replies from the
+//! highest switches.
 
 use std::path::Path;
 
@@ -20,13 +21,16 @@ use measure::{EmbeddedProber, LiveProber, PathsFigure, measure_paths};
 pub(super) struct MeasurePaths {
     /// The build directory; its topology has layers, and its plan no failover tables.
     directory: String,
-    /// A link that fails after half of every measurement's probes, as `s1-s2`; routing has found other ways by then. Repeatable.
+    /// A link that fails after half of every measurement's probes, as `s1-s2`; routing has found
+    /// other ways by then. Repeatable.
     #[arg(long, value_name = "LINK")]
     fail: Vec<String>,
-    /// Probes of a measurement, each a flow of its own; one measurement for every host and switch of the highest layer.
+    /// Probes of a measurement, each a flow of its own; one measurement for every host and switch
+    /// of the highest layer.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
     probes: u16,
-    /// Over the network in real time, in namespaces (root on Linux): probes are packets within packets, which the highest switches unwrap.
+    /// Over the network in real time, in namespaces (root on Linux): probes are packets within
+    /// packets, which the highest switches unwrap.
     #[arg(long)]
     emulate: bool,
 }

@@ -1,5 +1,5 @@
-//! `switchwright merge`: what the shares of a command found, put together: the figures, words and exit status that the command
-//! gives on one machine.
+//! `switchwright merge`: what the shares of a command found, put together: the figures, words and
+//! exit status that the command gives on one machine.
 
 use clap::Args;
 use plan::check::WalkedShare;

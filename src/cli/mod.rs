@@ -1,4 +1,5 @@
-//! The command line: the only place that prints. One file per command; `terminal` speaks, `fault` fails.
+//! The command line: the only place that prints. One file per command; `terminal` speaks, `fault`
+//! fails.
 
 mod fault;
 mod given;
@@ -98,8 +99,8 @@ enum Command {
     Check(check::Check),
     /// Audit a running SONiC fabric from its config_db.json files.
     ///
-    /// It looks for cyclic buffer dependencies, headroom that is too small, PFC at one end of a link only, and classes that change on
-    /// the way.
+    /// It looks for cyclic buffer dependencies, headroom that is too small, PFC at one end of a
+    /// link only, and classes that change on the way.
     Audit(audit::Audit),
     /// Measure failover tables under failures: state, losses, stretch, throughput.
     Measure(measure::Measure),
@@ -195,7 +196,8 @@ fn called_by() -> CalledBy {
     }
 }
 
-/// Called by the name of a tool of BMv2 (by a link), it is the command that takes that tool's arguments.
+/// Called by the name of a tool of BMv2 (by a link), it is the command that takes that tool's
+/// arguments.
 fn as_called(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     let command = match arguments.first().map(OsString::as_os_str).and_then(tool) {
@@ -213,19 +215,21 @@ pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os().collect(), None))
 }
 
-/// Runs a command line, the program's name first, and tells the exit status. `program` says what runs the command again where the
-/// file of this process does not: commands start themselves to serve, to build and to limit what strangers ask for.
+/// Runs a command line, the program's name first, and tells the exit status. `program` says what
+/// runs the command again where the file of this process does not: commands start themselves to
+/// serve, to build and to limit what strangers ask for.
 ///
-/// It is the command of its process: signals, standard input and output are its own, and a command that is to run until it is ended
-/// does not return.
+/// It is the command of its process: signals, standard input and output are its own, and a command
+/// that is to run until it is ended does not return.
 #[must_use]
 pub fn run(arguments: Vec<OsString>, program: Option<Program>) -> u8 {
     own::remember(&arguments, program);
     match arguments.get(1) {
-        // What a switch starts to build programs that clients push: order on standard input, answer on standard output. It is no
-        // command, for nobody types it.
+        // What a switch starts to build programs that clients push: order on standard input, answer
+        // on standard output. It is no command, for nobody types it.
         Some(first) if first == switch::BUILD => switchd::server::build::child::run(),
-        // What the page's server starts to answer requests with, of which none shall hang or crash it.
+        // What the page's server starts to answer requests with, of which none shall hang or crash
+        // it.
         Some(first) if first == lab::child::ENGINE => lab::child::run(),
         _ => command(arguments),
     }
@@ -292,7 +296,8 @@ fn command(arguments: Vec<OsString>) -> u8 {
 
 /// Reads the command line, and remembers what stood on it.
 fn parse(arguments: Vec<OsString>) -> Result<(Cli, Given), clap::Error> {
-    // Examples and sources take far longer than reading the arguments: they are made for those who are told something.
+    // Examples and sources take far longer than reading the arguments: they are made for those who
+    // are told something.
     let matches = Cli::command()
         .try_get_matches_from(arguments.clone())
         .or_else(|_| help::command().try_get_matches_from(arguments))?;

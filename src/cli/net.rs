@@ -1,4 +1,5 @@
-//! `switchwright net`: any program on any topology, with hosts, in network namespaces, and a prompt.
+//! `switchwright net`: any program on any topology, with hosts, in network namespaces, and a
+//! prompt.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::ops::ControlFlow;
@@ -30,7 +31,8 @@ pub(super) struct NetCommand {
     /// Where switches write what they have to say.
     #[arg(long, value_name = "DIR", default_value = "logs")]
     logs: PathBuf,
-    /// Read commands from a file instead of the terminal; the first that fails ends the network, with status 1.
+    /// Read commands from a file instead of the terminal; the first that fails ends the network,
+    /// with status 1.
     #[arg(long, value_name = "FILE")]
     commands: Option<String>,
 }
@@ -297,7 +299,8 @@ fn mac(bytes: [u8; 6]) -> String {
     bytes.map(|b| format!("{b:02x}")).join(":")
 }
 
-/// Whether a command was ended by Ctrl-C or Ctrl-\, by the signal itself or by the status that shells give.
+/// Whether a command was ended by Ctrl-C or Ctrl-\, by the signal itself or by the status that
+/// shells give.
 fn ended_by_hand(status: std::process::ExitStatus) -> bool {
     matches!(status.signal(), Some(2 | 3)) || matches!(status.code(), Some(130 | 131))
 }

@@ -1,7 +1,8 @@
 //! What this program was started as, and how it starts itself again.
 //!
-//! The command may be a program of its own, or run inside another (the wheel's, which is Python): then the process's arguments and
-//! file are not the command's, and whoever runs it says what they are.
+//! The command may be a program of its own, or run inside another (the wheel's, which is Python):
+//! then the process's arguments and file are not the command's, and whoever runs it says what they
+//! are.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

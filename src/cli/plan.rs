@@ -58,7 +58,8 @@ pub(super) struct Plan {
     /// The plan file to write; without it the plan is only computed, proven and reported.
     #[arg(short, long, value_name = "PLAN")]
     output: Option<String>,
-    /// Write the plan even if its proof fails, for `check` and other tools to look at; the status stays that of the refusal.
+    /// Write the plan even if its proof fails, for `check` and other tools to look at; the status
+    /// stays that of the refusal.
     #[arg(long, requires = "output")]
     unproven: bool,
     /// Recorded in the plan; seeds whatever is drawn at random.
@@ -79,11 +80,14 @@ enum Scheme {
     Tagger,
     /// TTL tagging (TaggerDraft section 4.2): a tag per hop, whatever the routes.
     Ttl,
-    /// Up, then down through the virtual layers of a Flattened Clos keeps the tag, any other turn raises it (FC23 section 3).
+    /// Up, then down through the virtual layers of a Flattened Clos keeps the tag, any other turn
+    /// raises it (FC23 section 3).
     FlattenedClos,
-    /// All shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close.
+    /// All shortest paths with one tag, as without a scheme: refused where a cycle of buffers can
+    /// close.
     Ecmp,
-    /// The k shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close.
+    /// The k shortest paths with one tag, as without a scheme: refused where a cycle of buffers can
+    /// close.
     Ksp,
     /// Failover by the way that a packet has come (Stephens15 section 4.3).
     Plinko,
@@ -95,10 +99,11 @@ enum Scheme {
     Edst,
     /// Failover over arc-disjoint spanning trees toward every destination.
     Adst,
-    /// Failover by the way that a packet has come, every packet in one lossless channel (Stephens15 section 5.1).
+    /// Failover by the way that a packet has come, every packet in one lossless channel (Stephens15
+    /// section 5.1).
     DfFi,
-    /// Failover over edge-disjoint spanning trees, along an acyclic graph of trees, lossless without a word of it in the header
-    /// (Stephens15 section 5.2).
+    /// Failover over edge-disjoint spanning trees, along an acyclic graph of trees, lossless
+    /// without a word of it in the header (Stephens15 section 5.2).
     DfEdst,
 }
 
@@ -122,10 +127,11 @@ enum PathsName {
     RandomShortest,
     /// The shortest path by the lowest ports.
     FirstShortest,
-    /// The most common way that avoids the failures, else one that the hosts of a switch share: for compression (Stephens15
-    /// section 4.5.3).
+    /// The most common way that avoids the failures, else one that the hosts of a switch share: for
+    /// compression (Stephens15 section 4.5.3).
     Common,
-    /// The most common way that avoids the failures, else a random shortest path: just what Stephens15 section 4.5.3 has.
+    /// The most common way that avoids the failures, else a random shortest path: just what
+    /// Stephens15 section 4.5.3 has.
     CommonOnly,
 }
 
@@ -141,7 +147,8 @@ enum GrowthName {
 /// How packets of failover schemes are kept lossless.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LosslessName {
-    /// The tag rises where keeping it could close a cycle of buffers (Tagger17), over all ways under all failures.
+    /// The tag rises where keeping it could close a cycle of buffers (Tagger17), over all ways
+    /// under all failures.
     Rising,
 }
 
@@ -149,18 +156,19 @@ enum LosslessName {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Failover schemes")]
 struct FailoverArgs {
-    /// How many failures at once to survive [default: 1, or one less than there are trees]; with df-edst, at least.
+    /// How many failures at once to survive [default: 1, or one less than there are trees]; with
+    /// df-edst, at least.
     #[arg(long, value_name = "T")]
     resilience: Option<u8>,
     /// Rules put out one port [default].
     #[arg(long, conflicts_with = "source_routes")]
     hop_by_hop: bool,
-    /// Rules put out the ports of all switches on the rest of the way. With flattened-clos: packets take disjoint paths (FC23 section 3.2),
-    /// each flow one by its hash.
+    /// Rules put out the ports of all switches on the rest of the way. With flattened-clos: packets
+    /// take disjoint paths (FC23 section 3.2), each flow one by its hash.
     #[arg(long)]
     source_routes: bool,
-    /// Route to switches rather than hosts, by so many independent routings. With flattened-clos: disjoint paths of a pair at most
-    /// [default there: all].
+    /// Route to switches rather than hosts, by so many independent routings. With flattened-clos:
+    /// disjoint paths of a pair at most [default there: all].
     #[arg(long, value_name = "E")]
     multipath: Option<u16>,
     /// Compress the tables, and choose routes that compress well.
@@ -172,28 +180,31 @@ struct FailoverArgs {
     /// What may fail.
     #[arg(long, value_enum, default_value_t = ProtectName::Links)]
     protect: ProtectName,
-    /// How many disjoint trees [default: one more than the resilience; with df-edst, as many as there are, of each channel].
+    /// How many disjoint trees [default: one more than the resilience; with df-edst, as many as
+    /// there are, of each channel].
     #[arg(long, value_name = "N")]
     trees: Option<u8>,
     /// How the trees of edst and adst grow.
     #[arg(long, value_enum, default_value_t = GrowthName::Shallow)]
     growth: GrowthName,
-    /// Let packets start on a shortest-path tree beside the disjoint ones (df-edst: on a priority of its own, in networks whose
-    /// shortest ways close no cycle of buffers).
+    /// Let packets start on a shortest-path tree beside the disjoint ones (df-edst: on a priority
+    /// of its own, in networks whose shortest ways close no cycle of buffers).
     #[arg(long)]
     default_tree: bool,
-    /// Say in the header which tree a packet is on (always so with --default-tree), rather than tell it by the port
-    /// that it comes in by.
+    /// Say in the header which tree a packet is on (always so with --default-tree), rather than
+    /// tell it by the port that it comes in by.
     #[arg(long)]
     mark_trees: bool,
-    /// The most hops that a route in a header may have, at most 32 [default: as many as the ways of the plan take, 16 at least].
+    /// The most hops that a route in a header may have, at most 32 [default: as many as the ways of
+    /// the plan take, 16 at least].
     #[arg(long, value_name = "HOPS")]
     stack: Option<u8>,
-    /// Keep packets lossless whatever has failed, as far as the tables survive it; df-fi does so by channels.
+    /// Keep packets lossless whatever has failed, as far as the tables survive it; df-fi does so by
+    /// channels.
     #[arg(long, value_enum, value_name = "HOW")]
     lossless: Option<LosslessName>,
-    /// With df-fi: spread packets over at least so many channels [default: as few as are needed]. With df-edst: so many channels,
-    /// each with trees of its own [default: 1].
+    /// With df-fi: spread packets over at least so many channels [default: as few as are needed].
+    /// With df-edst: so many channels, each with trees of its own [default: 1].
     #[arg(long, value_name = "N")]
     channels: Option<u8>,
     #[command(flatten)]
@@ -263,7 +274,8 @@ impl FailoverArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum AlgorithmName {
-    /// Algorithm 1: a tag per hop of each route; where routes are up-down, also of walks that visit a switch twice.
+    /// Algorithm 1: a tag per hop of each route; where routes are up-down, also of walks that visit
+    /// a switch twice.
     BruteForce,
     /// Algorithm 2: merges brute-force tags greedily; refused where its rules conflict.
     Greedy,
@@ -302,18 +314,22 @@ struct Tagging {
     /// How tags are computed [default: clos in layered topologies, else single-valued].
     #[arg(long, value_enum)]
     algorithm: Option<AlgorithmName>,
-    /// With --algorithm optimal: moves of the search, about a million a second. Plans of the same number and seed are the same.
+    /// With --algorithm optimal: moves of the search, about a million a second. Plans of the same
+    /// number and seed are the same.
     #[arg(long, default_value_t = Search::default().moves, value_name = "N")]
     search_moves: u64,
-    /// With --algorithm optimal: end the search after so many seconds. What it has found by then depends on the machine.
+    /// With --algorithm optimal: end the search after so many seconds. What it has found by then
+    /// depends on the machine.
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     time_limit: u64,
-    /// The routes that are to be lossless: shortest, ksp, up-down, all, bcube, bcube-rotations, or a file of routes
-    /// [default: up-down in layered topologies, else shortest]; or one way for every pair of switches in virtual lanes, which packets keep, on
-    /// any topology: up-down-any, lash, dfsssp (Domke11).
+    /// The routes that are to be lossless: shortest, ksp, up-down, all, bcube, bcube-rotations, or
+    /// a file of routes [default: up-down in layered topologies, else shortest]; or one way for
+    /// every pair of switches in virtual lanes, which packets keep, on any topology: up-down-any,
+    /// lash, dfsssp (Domke11).
     #[arg(long, value_name = "ROUTES")]
     routes: Option<String>,
-    /// With up-down routes: how many bounces stay lossless. With --scheme flattened-clos: how many turns other than up, then down [default there: 0].
+    /// With up-down routes: how many bounces stay lossless. With --scheme flattened-clos: how many
+    /// turns other than up, then down [default there: 0].
     #[arg(long, default_value_t = 1)]
     bounces: u8,
     /// With routes or scheme ksp: paths per pair of switches.
@@ -322,13 +338,15 @@ struct Tagging {
     /// With --routes all: the most switches of a route.
     #[arg(long, default_value_t = 3, value_name = "N")]
     max_switches: u16,
-    /// With --scheme ttl: switches that a packet may pass and stay lossless [default: as many as the longest shortest path has].
+    /// With --scheme ttl: switches that a packet may pass and stay lossless [default: as many as
+    /// the longest shortest path has].
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..))]
     hops: Option<u8>,
     /// Number of lossless classes.
     #[arg(long, default_value_t = 1, value_name = "N", conflicts_with = "class")]
     classes: u8,
-    /// A lossless class by name, with its own limit of bounces where class bits are carried. Repeatable.
+    /// A lossless class by name, with its own limit of bounces where class bits are carried.
+    /// Repeatable.
     #[arg(long, value_name = "NAME[:BOUNCES]")]
     class: Vec<String>,
     /// Carry the class beside the tag, so that each class keeps its own limit.
@@ -337,7 +355,8 @@ struct Tagging {
     /// Where in the packet tags travel [default: dscp, or shim with failover schemes].
     #[arg(long, value_enum)]
     carrier: Option<CarrierName>,
-    /// How rules match ports. Tofino matches sets of ports up to 32 only: a plan for wider switches wants `exact` there.
+    /// How rules match ports. Tofino matches sets of ports up to 32 only: a plan for wider switches
+    /// wants `exact` there.
     #[arg(long, value_enum, default_value_t = RulesName::PortSets)]
     rules: RulesName,
 }
@@ -555,7 +574,8 @@ impl Plan {
 }
 
 impl Tagging {
-    /// How many bounces stay lossless: as many as the class with the most asks for, unless `--bounces` says.
+    /// How many bounces stay lossless: as many as the class with the most asks for, unless
+    /// `--bounces` says.
     fn bounces(&self, classes: &[ClassSpec], given: &Given) -> Result<u8, Fault> {
         let most = classes.iter().filter_map(|class| class.bounces).max();
         let beyond = classes

@@ -1,5 +1,5 @@
-//! A prompt on a terminal: lines are edited, remembered and completed. Ctrl-C at the prompt clears the line, Ctrl-D ends; Ctrl-C
-//! while a command runs is for that command.
+//! A prompt on a terminal: lines are edited, remembered and completed. Ctrl-C at the prompt clears
+//! the line, Ctrl-D ends; Ctrl-C while a command runs is for that command.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,8 @@ pub(super) struct Prompt {
 struct Completion(Box<Words>);
 
 impl Prompt {
-    /// A prompt on standard input and output, which are a terminal. `words` tells what can stand in the place of the last word.
+    /// A prompt on standard input and output, which are a terminal. `words` tells what can stand in
+    /// the place of the last word.
     ///
     /// # Errors
     /// The terminal cannot be used.
@@ -96,8 +97,9 @@ impl Completer for Completion {
     }
 }
 
-/// Ctrl-C and Ctrl-\ no longer end this process: they are for the command in the foreground. A handler is set, and not ignoring,
-/// for a command inherits what is ignored and would not end either.
+/// Ctrl-C and Ctrl-\ no longer end this process: they are for the command in the foreground. A
+/// handler is set, and not ignoring, for a command inherits what is ignored and would not end
+/// either.
 pub(super) struct Interrupts(Arc<AtomicBool>);
 
 impl Interrupts {

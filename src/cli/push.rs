@@ -43,7 +43,8 @@ pub(super) struct Network {
 pub(super) struct Push {
     #[command(flatten)]
     network: Network,
-    /// Over what tables are filled [default: what the build's target has]. Another than that is refused.
+    /// Over what tables are filled [default: what the build's target has]. Another than that is
+    /// refused.
     #[arg(long, value_enum, value_name = "API")]
     target: Option<Over>,
     /// Tell what would be written; write nothing.
@@ -55,8 +56,8 @@ pub(super) struct Push {
     /// Bring every switch back to what it held before the last push.
     #[arg(long)]
     rollback: bool,
-    /// Replace another version of a failover plan without a packet lost: the new entries stand beside the old ones
-    /// before packets are stamped anew (builds of different --plan-version).
+    /// Replace another version of a failover plan without a packet lost: the new entries stand
+    /// beside the old ones before packets are stamped anew (builds of different --plan-version).
     #[arg(long, conflicts_with_all = ["dry_run", "diff", "rollback", "continue_on_unreachable"])]
     versioned: bool,
     /// Push to the switches that can be reached instead of leaving all untouched.
@@ -65,10 +66,12 @@ pub(super) struct Push {
     /// Become primary even if another client has a higher election id.
     #[arg(long, conflicts_with_all = ["dry_run", "diff"])]
     take_over: bool,
-    /// Load the build's program where a switch runs another one, or another version. Without it such a switch is refused.
+    /// Load the build's program where a switch runs another one, or another version. Without it
+    /// such a switch is refused.
     #[arg(long)]
     replace_program: bool,
-    /// Where the journal is kept, from which --rollback works [default: the build directory's name with `.push`].
+    /// Where the journal is kept, from which --rollback works [default: the build directory's name
+    /// with `.push`].
     #[arg(long, value_name = "JOURNAL", conflicts_with_all = ["dry_run", "diff"])]
     state: Option<PathBuf>,
 }
@@ -218,7 +221,8 @@ impl Push {
     }
 }
 
-/// Waits for Ctrl-C and SIGTERM beside the work. The first lets a push bring every switch back; the second ends the process.
+/// Waits for Ctrl-C and SIGTERM beside the work. The first lets a push bring every switch back; the
+/// second ends the process.
 fn listen(terminal: Terminal, rollback: bool, stop: Stop) {
     tokio::spawn(async move {
         use tokio::signal::unix::{SignalKind, signal};
@@ -465,7 +469,8 @@ fn show_dry_run(switches: Vec<SwitchReport>, terminal: &Terminal) -> Result<(), 
 /// What `push --diff --json` prints.
 #[derive(Serialize)]
 struct DiffFigures {
-    /// Whether a switch holds something else; `null` where none does that was reached, and not all were.
+    /// Whether a switch holds something else; `null` where none does that was reached, and not all
+    /// were.
     differs: Option<bool>,
     switches: Vec<SwitchDiffFigures>,
 }

@@ -21,9 +21,11 @@ pub(super) struct Reproduce {
     /// The paper: Tagger17, TaggerDraft, Stephens15, FC23, or `all`.
     #[arg(required_unless_present = "list")]
     paper: Option<String>,
-    /// One of its tables and figures, by the name in the list (`table-4.11`) or the beginning of several (`table`).
+    /// One of its tables and figures, by the name in the list (`table-4.11`) or the beginning of
+    /// several (`table`).
     item: Option<String>,
-    /// List the tables and figures, with the verdicts of --out, else those recorded with this version.
+    /// List the tables and figures, with the verdicts of --out, else those recorded with this
+    /// version.
     #[arg(long)]
     list: bool,
     /// Smaller sizes and few seeds: all of it in a quarter of an hour on two cores [default].
@@ -32,7 +34,8 @@ pub(super) struct Reproduce {
     /// The papers' sizes and more seeds: hours.
     #[arg(long)]
     full: bool,
-    /// The folder for one page with every plot, and the numbers behind it. What it holds already is not computed again.
+    /// The folder for one page with every plot, and the numbers behind it. What it holds already is
+    /// not computed again.
     #[arg(long, value_name = "DIR", conflicts_with = "shard")]
     out: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,5 @@
-//! `switchwright simulate --seeds`: a scenario from many seeds, a line for each, and what all of them say together.
+//! `switchwright simulate --seeds`: a scenario from many seeds, a line for each, and what all of
+//! them say together.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! Work that is shared out among machines: each does a share of it and writes what it found into a folder; `switchwright merge`
-//! puts all of them together. Who starts the shares, and where, is left to what does that already (Slurm, Kubernetes, a shell).
+//! Work that is shared out among machines: each does a share of it and writes what it found into a
+//! folder; `switchwright merge` puts all of them together. Who starts the shares, and where, is
+//! left to what does that already (Slurm, Kubernetes, a shell).
 
 use std::fs;
 use std::io::ErrorKind;
@@ -24,7 +25,8 @@ pub(super) const MOST_SHARES: u32 = 100_000;
 /// Which share to do, and where what it finds goes.
 #[derive(Debug, Args)]
 pub(super) struct Sharding {
-    /// Do only share I of N, and write what it finds into a folder: `merge` prints what one machine would have.
+    /// Do only share I of N, and write what it finds into a folder: `merge` prints what one machine
+    /// would have.
     #[arg(long, value_name = "I/N", requires = "shards", help_heading = SHARES)]
     shard: Option<Number>,
     /// The folder of all shares. A share that is there already is not done again.
@@ -35,7 +37,8 @@ pub(super) struct Sharding {
 /// The same for a command whose `-o` is the folder of something else.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct LongSharding {
-    /// Do only share I of N, and write what it finds into a folder: `merge` prints what one machine would have.
+    /// Do only share I of N, and write what it finds into a folder: `merge` prints what one machine
+    /// would have.
     #[arg(long, value_name = "I/N", requires = "shards", help_heading = SHARES)]
     shard: Option<Number>,
     /// The folder of all shares. A share that is there already is not done again.
@@ -196,7 +199,8 @@ impl Work {
         Input::of(path)
     }
 
-    /// Digests what work reads by a name that need not be a file's; whoever merges holds it against [`Input::hold_text`].
+    /// Digests what work reads by a name that need not be a file's; whoever merges holds it against
+    /// [`Input::hold_text`].
     pub(super) fn text(name: &str, text: &str) -> Input {
         Input {
             path: name.to_owned(),
@@ -277,7 +281,8 @@ impl Sharding {
         self.shard.is_some()
     }
 
-    /// Does the share and writes what it found, unless it is there already; `find` gives it with the seconds that it took.
+    /// Does the share and writes what it found, unless it is there already; `find` gives it with
+    /// the seconds that it took.
     ///
     /// # Errors
     /// Another work's share in its place, what `find` fails with, a folder that cannot be written.
@@ -327,7 +332,8 @@ impl Sharding {
     }
 }
 
-/// Reads the file of a share, if it is there. One that was not written by a share is wrong input, not a missing one.
+/// Reads the file of a share, if it is there. One that was not written by a share is wrong input,
+/// not a missing one.
 fn read(path: &Path) -> Result<Option<ShareFile>, Fault> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -354,7 +360,8 @@ fn read(path: &Path) -> Result<Option<ShareFile>, Fault> {
 /// Reads all shares of a folder.
 ///
 /// # Errors
-/// One that is missing, there twice (by two divisions) or of other work; files that are not what the shares read.
+/// One that is missing, there twice (by two divisions) or of other work; files that are not what
+/// the shares read.
 pub(super) fn gather(folder: &str) -> Result<Shares, Fault> {
     let numbers = numbers(folder)?;
     let Some(&Number { of, .. }) = numbers.first() else {

@@ -28,7 +28,8 @@ const REPORT: &str = "simulation report";
 pub(super) struct Simulate {
     /// A build directory, instead of the network that the scenario is for.
     directory: Option<String>,
-    /// A scenario file (see `docs/simulate.md`), or the name of a scenario that comes with Switchwright.
+    /// A scenario file (see `docs/simulate.md`), or the name of a scenario that comes with
+    /// Switchwright.
     #[arg(long, value_name = "FILE", required_unless_present = "list")]
     scenario: Option<String>,
     /// Name the scenarios that come with Switchwright.
@@ -37,7 +38,8 @@ pub(super) struct Simulate {
     /// Where chance begins, instead of the scenario's seed.
     #[arg(long)]
     seed: Option<u64>,
-    /// Run from so many seeds, one after the other from the first: a line for each, instead of the flows of one.
+    /// Run from so many seeds, one after the other from the first: a line for each, instead of the
+    /// flows of one.
     #[arg(long, value_name = "N", conflicts_with_all = ["list", "output", "show"], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seeds: Option<u32>,
     /// Never change a packet's tag, whatever the scenario says: plain PFC.
@@ -46,16 +48,18 @@ pub(super) struct Simulate {
     /// How all flows' senders behave, instead of what the scenario says.
     #[arg(long, value_enum, value_name = "HOW")]
     transport: Option<Transport>,
-    /// SONiC's PFC watchdog in every switch, with its default times, instead of what the scenario says: what becomes of a queue
-    /// that PFC has stopped for 200 ms.
+    /// SONiC's PFC watchdog in every switch, with its default times, instead of what the scenario
+    /// says: what becomes of a queue that PFC has stopped for 200 ms.
     #[arg(long, value_enum, value_name = "ACTION")]
     watchdog: Option<Watchdog>,
-    /// So many threads, each with a part of the network; what comes out is the same whatever their number. Cables between switches that
-    /// have no length are not cut, and there are no more parts than switches.
+    /// So many threads, each with a part of the network; what comes out is the same whatever their
+    /// number. Cables between switches that have no length are not cut, and there are no more parts
+    /// than switches.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=Threads::MAX as i64))]
     threads: u16,
-    /// Write the pictures here, and report.html that has them all: throughput.svg, queues.svg, buffers.svg, pauses.svg, and
-    /// deadlock.svg if there is one, completions.svg if there are workloads.
+    /// Write the pictures here, and report.html that has them all: throughput.svg, queues.svg,
+    /// buffers.svg, pauses.svg, and deadlock.svg if there is one, completions.svg if there are
+    /// workloads.
     #[arg(short, long, value_name = "DIR")]
     output: Option<String>,
     /// Flows that the table lists; the JSON has all.
@@ -304,7 +308,8 @@ pub(super) fn text(name: &str) -> Result<String, Fault> {
     }
 }
 
-/// The network that a scenario is played on: a build directory if there is one, else what it asks for itself.
+/// The network that a scenario is played on: a build directory if there is one, else what it asks
+/// for itself.
 ///
 /// # Errors
 /// A directory that is no build, a network that cannot be or whose plan is not proven.

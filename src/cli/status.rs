@@ -1,4 +1,5 @@
-//! `switchwright status`: what a running switch tells of itself: ports, and the buffer of a lossless one.
+//! `switchwright status`: what a running switch tells of itself: ports, and the buffer of a
+//! lossless one.
 
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;

@@ -77,7 +77,8 @@ impl Terminal {
         Ok(())
     }
 
-    /// What a command says about a thing that it has made or proven: the JSON object, or `text` unless quiet.
+    /// What a command says about a thing that it has made or proven: the JSON object, or `text`
+    /// unless quiet.
     ///
     /// # Errors
     /// A value that JSON cannot express.
@@ -118,7 +119,8 @@ impl Terminal {
         bar
     }
 
-    /// A bar for work that tells how much of it is done, while the returned value lives; silent where nobody looks.
+    /// A bar for work that tells how much of it is done, while the returned value lives; silent
+    /// where nobody looks.
     #[must_use]
     pub(super) fn watch(&self, what: &str) -> Watch {
         let progress = Arc::<Progress>::default();
@@ -190,7 +192,8 @@ pub(super) struct Watch {
     ticker: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
 }
 
-/// Which pass of the present work runs, from its second: without it the percentage seems to go back.
+/// Which pass of the present work runs, from its second: without it the percentage seems to go
+/// back.
 fn pass(progress: &Progress, before: &AtomicU64) -> String {
     match progress
         .passes()
@@ -265,7 +268,8 @@ pub(super) fn has_emitted() -> bool {
     EMITTED.load(Ordering::Relaxed)
 }
 
-/// Writes to standard output, to the end. What could not be written is told by [`lost`] when the command ends.
+/// Writes to standard output, to the end. What could not be written is told by [`lost`] when the
+/// command ends.
 pub(super) fn emit(text: &str) {
     EMITTED.store(true, Ordering::Relaxed);
     let mut output = io::stdout().lock();
@@ -284,7 +288,8 @@ pub(super) fn colours() -> bool {
 /// Whether what was to stand on standard output does.
 ///
 /// # Errors
-/// Output that was lost, with status 3. A reader who has gone away has lost nothing: that is no error.
+/// Output that was lost, with status 3. A reader who has gone away has lost nothing: that is no
+/// error.
 pub(super) fn lost() -> Result<(), Fault> {
     match LOST.get() {
         Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(Fault::with(

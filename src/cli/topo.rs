@@ -48,12 +48,13 @@ enum Kind {
     BCube(BCubeArgs),
     /// Random regular graph, by numbers or sized as in Stephens15 section 4.7.
     Jellyfish(JellyfishArgs),
-    /// Flattened Clos: an expander whose ports stand in virtual layers, so that routes up, then down, cannot deadlock (FC23 section 3).
+    /// Flattened Clos: an expander whose ports stand in virtual layers, so that routes up, then
+    /// down, cannot deadlock (FC23 section 3).
     FlattenedClos(FlattenedClosArgs),
     /// Random lift of a complete graph (Xpander16).
     Xpander(XpanderArgs),
-    /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML, containerlab YAML, a CSV of links, or a folder of SONiC's
-    /// config_db.json files and of LLDP tables.
+    /// Read p4-utils p4app.json, p4lang/tutorials topology.json, GraphML, containerlab YAML, a CSV
+    /// of links, or a folder of SONiC's config_db.json files and of LLDP tables.
     Import(ImportArgs),
     /// Counts, degrees, diameter; --svg draws it.
     Show(ShowArgs),
@@ -158,7 +159,8 @@ struct ClosArgs {
     /// Three layers: each aggregation switch of a pod joins the spines of its own plane only.
     #[arg(long, requires = "pods")]
     planes: bool,
-    /// Links between each leaf and each spine; with --pods between each aggregation switch and each of its spines.
+    /// Links between each leaf and each spine; with --pods between each aggregation switch and each
+    /// of its spines.
     #[arg(long, default_value_t = 1)]
     parallel: u16,
     #[command(flatten)]
@@ -232,7 +234,8 @@ struct ImportArgs {
     /// Hosts per switch where the file has no hosts (GraphML, CSV of switches alone).
     #[arg(long, default_value_t = 1)]
     hosts: u16,
-    /// Keep the largest connected part of a network that is not connected, and say what is left out.
+    /// Keep the largest connected part of a network that is not connected, and say what is left
+    /// out.
     #[arg(long)]
     largest_part: bool,
     /// The topology file to write.

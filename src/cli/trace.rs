@@ -177,7 +177,8 @@ pub(super) fn describe(walk: &Walk, brief: bool) -> String {
     }
 }
 
-/// The switches between two arrivals of a packet at one port of a switch, if it has come back there.
+/// The switches between two arrivals of a packet at one port of a switch, if it has come back
+/// there.
 fn circle(hops: &[Hop]) -> Option<String> {
     let place = |hop: &Hop| (hop.switch.clone(), hop.in_port);
     let last = place(hops.last()?);

@@ -1,9 +1,10 @@
-//! Clients that others wrote, unmodified, against the process: PTF with p4runtime-shell plays `tests/cli/ptf/suite` on UDP ports,
-//! and on veth pairs where the machine lets us.
+//! Clients that others wrote, unmodified, against the process: PTF with p4runtime-shell plays
+//! `tests/cli/ptf/suite` on UDP ports, and on veth pairs where the machine lets us.
 //!
-//! They need a Python with PyPI's `ptf` and `p4runtime-shell`: `P4RUNTIME_CLIENTS` names it (CI makes one), else `python3`.
-//! `tests/cli/conformance` checks the server against the specification, message by message, with PyPI's newest protos:
-//! `P4RUNTIME_DESCRIPTORS` is a folder that has them (CI makes it), for p4runtime-shell wants older ones.
+//! They need a Python with PyPI's `ptf` and `p4runtime-shell`: `P4RUNTIME_CLIENTS` names it (CI
+//! makes one), else `python3`. `tests/cli/conformance` checks the server against the specification,
+//! message by message, with PyPI's newest protos: `P4RUNTIME_DESCRIPTORS` is a folder that has them
+//! (CI makes it), for p4runtime-shell wants older ones.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::ffi::OsString;

@@ -1,4 +1,5 @@
-//! The command line as its users meet it: the main road, exit statuses, errors, nothing half-written.
+//! The command line as its users meet it: the main road, exit statuses, errors, nothing
+//! half-written.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! `conform` against real P4Runtime servers: our own passes everything; BMv2, where it is installed, what we know of it.
+//! `conform` against real P4Runtime servers: our own passes everything; BMv2, where it is
+//! installed, what we know of it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::net::TcpStream;
@@ -125,7 +126,8 @@ fn bmv2_is_told_what_it_fails() {
     for point in [13, 17, 19, 20, 22, 27, 28] {
         assert!(all(point, "pass"), "point {point}: {:?}", of_point(point));
     }
-    // A backup becomes primary without a bid; there are no roles, no atomic batches, no verification.
+    // A backup becomes primary without a bid; there are no roles, no atomic batches, no
+    // verification.
     for point in [1, 8, 25] {
         assert!(of_point(point).contains(&"fail"), "point {point}");
     }
@@ -181,7 +183,8 @@ fn our_own_switch_conforms() {
     );
 }
 
-/// What the user trial did: a switch of ours without ports. What cannot be tried there is skipped; nothing fails.
+/// What the user trial did: a switch of ours without ports. What cannot be tried there is skipped;
+/// nothing fails.
 #[test]
 fn a_switch_without_ports_fails_nothing() {
     let address = format!("127.0.0.1:{}", free_port());

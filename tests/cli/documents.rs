@@ -1,8 +1,10 @@
-//! Every block of commands in README and docs runs as it is written, in order, and the tour prints what README shows of it.
+//! Every block of commands in README and docs runs as it is written, in order, and the tour prints
+//! what README shows of it.
 //!
-//! Each document has a folder of its own, with the Clos that README makes (`clos.json`, `plan.json`, `build`), a network
-//! namespace with two pairs of interfaces (`veth0` to `veth3`) where that may be made, and `switchwright` on its PATH. Blocks
-//! for programs that are not installed are left out, and said.
+//! Each document has a folder of its own, with the Clos that README makes (`clos.json`,
+//! `plan.json`, `build`), a network namespace with two pairs of interfaces (`veth0` to `veth3`)
+//! where that may be made, and `switchwright` on its PATH. Blocks for programs that are not
+//! installed are left out, and said.
 
 use std::fs;
 use std::os::unix::fs::symlink;

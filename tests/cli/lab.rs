@@ -1,4 +1,5 @@
-//! `switchwright lab` as whoever is not its page sees it: the token, the host's name, the origin; and an engine that survives what it is asked.
+//! `switchwright lab` as whoever is not its page sees it: the token, the host's name, the origin;
+//! and an engine that survives what it is asked.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -92,7 +92,8 @@ fn cases_come_from_the_program_and_not_from_the_students_copy() {
         Some(64),
         "{whole:#}"
     );
-    // Cases that fail are deleted, made easy, added; the lab's file says others; the folder is called otherwise.
+    // Cases that fail are deleted, made easy, added; the lab's file says others; the folder is
+    // called otherwise.
     copy(&labs.join("common"), &folder.path().join("common"));
     for name in ["01-first-parser", "mine"] {
         let copied = folder.path().join(name);
@@ -177,7 +178,8 @@ fn a_wrong_solution_names_the_packet_and_shows_where_it_went() {
     );
 }
 
-/// The report on the exercises of a checkout, and the exit status, with another Python if one is named.
+/// The report on the exercises of a checkout, and the exit status, with another Python if one is
+/// named.
 fn tutorials(checkout: &str, more: &[&str], python: Option<&str>) -> (Value, Option<i32>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchwright"));
     command.args(["grade", "--suite", "tutorials", checkout, "--json"]);

@@ -1,4 +1,5 @@
-//! `switchwright` as a command: what it takes, prints and refuses, and what clients that others wrote see of its switch.
+//! `switchwright` as a command: what it takes, prints and refuses, and what clients that others
+//! wrote see of its switch.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod bad_inputs;

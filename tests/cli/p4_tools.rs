@@ -1,4 +1,5 @@
-//! The tools under `switchwright p4` as their users meet them: packets from every source, and wrong input.
+//! The tools under `switchwright p4` as their users meet them: packets from every source, and wrong
+//! input.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -452,8 +453,8 @@ Switch(pipe) main;
     )
 }
 
-/// What the embedded switch lacks is told by `check` and by who loads the program, with what is called and where. Objects that
-/// nothing calls are in nobody's way.
+/// What the embedded switch lacks is told by `check` and by who loads the program, with what is
+/// called and where. Objects that nothing calls are in nobody's way.
 #[test]
 fn calls_that_no_executor_runs_are_told_with_their_place() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A program in two files with entries of its own, a macro that decides what it does, and a warning (an unknown property).
+/// A program in two files with entries of its own, a macro that decides what it does, and a warning
+/// (an unknown property).
 const MAIN: &str = "#include <core.p4>\n#define V1MODEL_VERSION 20200408\n#include <v1model.p4>\n#include \"types.p4\"\n\
     #ifdef WRONG\n#error \"WRONG is defined\"\n#endif\n\
     struct headers { h_t h; }\nstruct meta { }\n\

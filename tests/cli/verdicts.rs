@@ -1,4 +1,5 @@
-//! No verdict is a constant: over good and bad plans, builds and runs, every true-or-false of every JSON report is seen to be both.
+//! No verdict is a constant: over good and bad plans, builds and runs, every true-or-false of every
+//! JSON report is seen to be both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -64,7 +65,8 @@ fn read(at: &Path, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(at.join(name)).unwrap()).unwrap()
 }
 
-/// A failover plan in which a packet circulates: one rule after the other is turned round until `check` says so.
+/// A failover plan in which a packet circulates: one rule after the other is turned round until
+/// `check` says so.
 fn circulating(at: &Path, plan: &str) -> Option<Value> {
     let good = read(at, plan);
     let rules = good["failover"]["tables"][0]["rules"].as_array()?.len();
@@ -125,7 +127,8 @@ fn prepare(at: &Path) {
     }
 }
 
-/// The reports of a command, from good and bad input: what is true or false in them is seen to be both.
+/// The reports of a command, from good and bad input: what is true or false in them is seen to be
+/// both.
 fn both(at: &Path, command: &str, lines: &[&str]) -> Vec<String> {
     let mut seen = Seen::default();
     for line in lines {

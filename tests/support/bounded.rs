@@ -1,5 +1,5 @@
-//! Commands in bounded time. What they say goes to files, so that a process that outlives its command keeps nobody waiting for the end
-//! of a pipe.
+//! Commands in bounded time. What they say goes to files, so that a process that outlives its
+//! command keeps nobody waiting for the end of a pipe.
 
 use std::fs::File;
 use std::io;
@@ -13,8 +13,8 @@ use nix::unistd::Pid;
 /// Between two looks whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Runs a command, started by a function, with its input. One that takes longer than this is killed with those of its group, and what
-/// it had said by then is what the test fails with.
+/// Runs a command, started by a function, with its input. One that takes longer than this is killed
+/// with those of its group, and what it had said by then is what the test fails with.
 pub(crate) fn output(
     command: &mut Command,
     input: &str,

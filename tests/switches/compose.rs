@@ -1,5 +1,5 @@
-//! `docker-compose.yml` without Docker: its services run one after the other as their `depends_on` say, in a network
-//! namespace, with BMv2 from PATH in the place of p4lang's image.
+//! `docker-compose.yml` without Docker: its services run one after the other as their `depends_on`
+//! say, in a network namespace, with BMv2 from PATH in the place of p4lang's image.
 //!
 //! What Docker itself does with the file (images, volumes) is not tried here.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]

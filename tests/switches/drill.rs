@@ -1,5 +1,5 @@
-//! Drills on running switches: a link goes down under a stream of packets, and a plan changes version. Run where
-//! network namespaces may be made; BMv2's where it is installed.
+//! Drills on running switches: a link goes down under a stream of packets, and a plan changes
+//! version. Run where network namespaces may be made; BMv2's where it is installed.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::path::Path;
@@ -55,7 +55,8 @@ fn here(kind: SwitchKind) -> bool {
     }
 }
 
-/// Milliseconds without packets that a test forgives: the machine may be busy, and no figure is judged here.
+/// Milliseconds without packets that a test forgives: the machine may be busy, and no figure is
+/// judged here.
 const FORGIVEN_MS: f64 = 2_000.0;
 
 /// A link fails under a stream of packets and returns.

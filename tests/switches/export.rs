@@ -1,6 +1,8 @@
-//! What `export` writes is what engines take and does what it is to do: a runner here takes the place of containerlab. It gives every
-//! node a network namespace, starts what the file starts, lays its cables (VXLAN between machines), and runs its commands; then
-//! `push` fills the switches by the devices file, and hosts ping each other. What only an engine does (images, binds) is not tried.
+//! What `export` writes is what engines take and does what it is to do: a runner here takes the
+//! place of containerlab. It gives every node a network namespace, starts what the file starts,
+//! lays its cables (VXLAN between machines), and runs its commands; then `push` fills the switches
+//! by the devices file, and hosts ping each other. What only an engine does (images, binds) is not
+//! tried.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -450,7 +452,8 @@ fn labs_are_what_the_schema_of_containerlab_says() {
         "export containerlab build -o labs --port-rate 50Mbps --machines 10.0.0.1,10.0.0.2",
     );
     let validate = |name: &str| {
-        // Python's regular expressions know no classes of Unicode; in addresses they mean what is written instead.
+        // Python's regular expressions know no classes of Unicode; in addresses they mean what is
+        // written instead.
         let program = "import json, sys, yaml, jsonschema\n\
                        text = open(sys.argv[1]).read().replace(r'\\\\p{N}', '0-9').replace(r'\\\\p{L}', 'A-Za-z')\n\
                        schema = json.loads(text)\n\

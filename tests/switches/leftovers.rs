@@ -1,4 +1,5 @@
-//! Whatever ends a drill, its switches, its namespace and its folder go. Run where network namespaces may be made.
+//! Whatever ends a drill, its switches, its namespace and its folder go. Run where network
+//! namespaces may be made.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +53,8 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a signal is ignored here, and so by children: shells do that to SIGINT of what runs in the background.
+/// Whether a signal is ignored here, and so by children: shells do that to SIGINT of what runs in
+/// the background.
 fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let mask = status

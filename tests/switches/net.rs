@@ -1,4 +1,5 @@
-//! A student's own network: hosts that reach each other through a program, links that fail, and a program that is saved.
+//! A student's own network: hosts that reach each other through a program, links that fail, and a
+//! program that is saved.
 
 use std::fs;
 use std::fs::File;

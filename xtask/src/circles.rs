@@ -1,7 +1,9 @@
-//! Circles between the modules of a crate: two that import each other, or more in a row, can only be read together.
+//! Circles between the modules of a crate: two that import each other, or more in a row, can only
+//! be read together.
 //!
-//! Modules are compared with their siblings; a module and what it contains may know each other. Imports and paths are read
-//! from the source text: whatever begins with `crate::`, `self::` or `super::`, as far as it names a module.
+//! Modules are compared with their siblings; a module and what it contains may know each other.
+//! Imports and paths are read from the source text: whatever begins with `crate::`, `self::` or
+//! `super::`, as far as it names a module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,7 +45,8 @@ pub(crate) fn check(files: &[(PathBuf, String)], findings: &mut Vec<String>) {
     }
 }
 
-/// The folder of sources that a file belongs to, and its module there; `None` if it is no module of a library or tests.
+/// The folder of sources that a file belongs to, and its module there; `None` if it is no module of
+/// a library or tests.
 fn place(path: &Path) -> Option<(String, Module)> {
     let text = path.to_string_lossy().replace('\\', "/");
     let (sources, rest) = match text.strip_prefix("src/") {
@@ -110,7 +113,8 @@ fn resolve(modules: &BTreeMap<Module, &str>, from: &Module, path: &[String]) -> 
     deepest
 }
 
-/// The paths in a source text that begin at the crate, at the module or above it; trees of imports are spelled out.
+/// The paths in a source text that begin at the crate, at the module or above it; trees of imports
+/// are spelled out.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let code = without_comments_and_tests(text);
     let mut found = Vec::new();

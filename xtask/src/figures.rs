@@ -1,7 +1,8 @@
-//! What documents say of the papers' figures: parts of them are written from the numbers of `switchwright reproduce`.
+//! What documents say of the papers' figures: parts of them are written from the numbers of
+//! `switchwright reproduce`.
 //!
-//! Between `<!-- figures: KEY -->` and `<!-- figures end -->` stands what [`render`] makes of the recorded run: `list` for all entries, else the
-//! rows of one, such as `FC23 table-3`.
+//! Between `<!-- figures: KEY -->` and `<!-- figures end -->` stands what [`render`] makes of the
+//! recorded run: `list` for all entries, else the rows of one, such as `FC23 table-3`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ const OF_ITEM: &[&str] = &[
 ];
 const OF_ROW: &[&str] = &["name", "paper", "ours", "verdict", "difference", "reason"];
 
-/// Records a folder's run, if one is given, and rewrites the documents. Entries that the folder has not stay as they are recorded.
+/// Records a folder's run, if one is given, and rewrites the documents. Entries that the folder has
+/// not stay as they are recorded.
 pub(crate) fn write(root: &Path, folder: Option<&str>) -> Result<(), String> {
     if let Some(folder) = folder {
         let made = Path::new(folder).join("reproduce.json");
@@ -50,7 +52,8 @@ pub(crate) fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), Strin
     Ok(())
 }
 
-/// Holds a folder's run against the record: numbers whose verdict is another, of entries that were computed with the same effort.
+/// Holds a folder's run against the record: numbers whose verdict is another, of entries that were
+/// computed with the same effort.
 ///
 /// # Errors
 /// There are such numbers, which it names, or none to compare.

@@ -1,24 +1,32 @@
 //! `cargo xtask`: the chores of the repository.
 //!
 //! - `cargo xtask test` — all tests.
-//! - `cargo xtask ci [--shared]` — what CI runs beside the tests: format, tidy, clippy, the page and the wheel, counts. With `--shared`,
-//!   after `cargo xtask test`, it is an error that the wheel compiles once more what tests have built.
+//! - `cargo xtask ci [--shared]` — what CI runs beside the tests: format, tidy, clippy, the page
+//!   and the wheel, counts. With `--shared`, after `cargo xtask test`, it is an error that the
+//!   wheel compiles once more what tests have built.
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
-//! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm); with `--release` for others to visit.
+//! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm);
+//!   with `--release` for others to visit.
 //! - `cargo xtask page-test` — the page in Chromium, on both engines.
-//! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into a fresh environment and try it
-//!   there; with `--release` as it is for use.
-//! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture of the crates.
-//! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those on record in `benches/counts.json`;
-//!   with `--bless` they are put on record.
-//! - `cargo xtask corpus DIR... [--only NAME]... [--json]` — every command held against every other on programs of public repositories, whose
-//!   checkouts lie in the folders; `xtask/corpus.json` lists them and what is known of them.
-//! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what `switchwright reproduce --out FOLDER` has made.
-//!   `figures --check FOLDER` holds such a folder against what is on record.
-//! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any toolchain.
-//! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on both executors.
-//! - `cargo xtask differ --statements N [--seed N] [--judged N] [--jobs N]` — random programs, on both executors and other switches.
+//! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into
+//!   a fresh environment and try it there; with `--release` as it is for use.
+//! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture
+//!   of the crates.
+//! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those
+//!   on record in `benches/counts.json`; with `--bless` they are put on record.
+//! - `cargo xtask corpus DIR... [--only NAME]... [--json]` — every command held against every other
+//!   on programs of public repositories, whose checkouts lie in the folders; `xtask/corpus.json`
+//!   lists them and what is known of them.
+//! - `cargo xtask figures [FOLDER]` — what documents say of the papers' figures, from what
+//!   `switchwright reproduce --out FOLDER` has made. `figures --check FOLDER` holds such a folder
+//!   against what is on record.
+//! - `cargo xtask fuzz TARGET [--seconds N] [--seed N]` — mutate a fuzz target's corpus, on any
+//!   toolchain.
+//! - `cargo xtask differ [--packets N] [--seed N] [PROGRAM...]` — random packets and entries on
+//!   both executors.
+//! - `cargo xtask differ --statements N [--seed N] [--judged N] [--jobs N]` — random programs, on
+//!   both executors and other switches.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod circles;
@@ -124,7 +132,8 @@ fn ci(root: &Path, steps: &mut Steps, shared: bool) -> Result<(), String> {
     }
 }
 
-/// The page, built and tried, where its tools are found; else whether its engine builds, which is a part of that.
+/// The page, built and tried, where its tools are found; else whether its engine builds, which is a
+/// part of that.
 fn page_or_engine(root: &Path, steps: &mut Steps) -> Result<(), String> {
     match page::ready(root) {
         Ok(()) => steps.take("page", || {
@@ -144,7 +153,8 @@ fn page_or_engine(root: &Path, steps: &mut Steps) -> Result<(), String> {
     }
 }
 
-/// Clippy over everything, with what is empty without its feature: the wheel's module. It is for any Python, so none is asked.
+/// Clippy over everything, with what is empty without its feature: the wheel's module. It is for
+/// any Python, so none is asked.
 fn clippy(root: &Path) -> Result<(), String> {
     let feature = format!("{}/{}", wheel::PACKAGE, wheel::FEATURE);
     let arguments = [

@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 
 use crate::wasm;
 
-/// What the engine runs through with every packet; the rest of a development build is as it is for tests, which have built most of
-/// what builds it; the networks that tests of the page plan and prove are small.
+/// What the engine runs through with every packet; the rest of a development build is as it is for
+/// tests, which have built most of what builds it; the networks that tests of the page plan and
+/// prove are small.
 const FAST: [&str; 4] = ["device", "netsim", "p4exec", "wire"];
 
 /// Cargo's profile of the engine that is distributed.

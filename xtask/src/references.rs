@@ -65,8 +65,8 @@ fn listed(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Finds citations in a line whose key is not listed, sources that are cited by a number, and documents that are cited by the
-/// number of a part, which none has.
+/// Finds citations in a line whose key is not listed, sources that are cited by a number, and
+/// documents that are cited by the number of a part, which none has.
 fn check(at: &str, line: &str, keys: &BTreeSet<String>, findings: &mut Vec<String>) {
     let words: Vec<&str> = line
         .split(|c: char| c.is_whitespace() || "(),;`[]".contains(c))

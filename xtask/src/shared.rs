@@ -1,13 +1,14 @@
-//! Whether the wheel of tests is made of the libraries that tests are made of. Cargo gives a library the features that all ask for whom it
-//! builds at once: the workspace for tests, but for the wheel one package. Where these differ, the library and all that use it are
-//! compiled twice.
+//! Whether the wheel of tests is made of the libraries that tests are made of. Cargo gives a
+//! library the features that all ask for whom it builds at once: the workspace for tests, but for
+//! the wheel one package. Where these differ, the library and all that use it are compiled twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::wheel;
 
-/// The features of each package, as a list; of one that is built both for the machine that compiles and for the product, two lists.
+/// The features of each package, as a list; of one that is built both for the machine that compiles
+/// and for the product, two lists.
 type Features = BTreeMap<String, BTreeSet<String>>;
 
 /// Finds libraries that the wheel has with other features than tests have.

@@ -1,5 +1,6 @@
-//! All tests, and at the end what was skipped of them and why: a test says so by a line that begins with `skipped`. Tests that say nothing
-//! for too long are ended, so that whoever waits learns which it was.
+//! All tests, and at the end what was skipped of them and why: a test says so by a line that begins
+//! with `skipped`. Tests that say nothing for too long are ended, so that whoever waits learns
+//! which it was.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,7 +14,8 @@ use super::processes;
 
 /// Tests that are named for a reason; of more, how many.
 const NAMED: usize = 6;
-/// The longest that tests may say nothing: several times what the longest of them takes on a slow machine.
+/// The longest that tests may say nothing: several times what the longest of them takes on a slow
+/// machine.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Runs all tests.

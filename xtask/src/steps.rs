@@ -41,12 +41,14 @@ impl Steps {
     }
 }
 
-/// The time that processors have spent on ended children of this process, in seconds; Linux says it.
+/// The time that processors have spent on ended children of this process, in seconds; Linux says
+/// it.
 fn processors() -> Option<f64> {
     /// Of a second, as Linux counts it for all programs.
     const TICKS: f64 = 100.0;
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the name, which may hold anything: state, parent, ...; user and system time of children are proc(5)'s fields 16 and 17.
+    // Behind the name, which may hold anything: state, parent, ...; user and system time of
+    // children are proc(5)'s fields 16 and 17.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(13);
     let mut next = || fields.next()?.parse::<f64>().ok();

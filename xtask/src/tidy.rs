@@ -11,7 +11,8 @@ use crate::{circles, crates, figures, references, shared};
 struct Street {
     /// The folder of the crate's sources, with its last slash.
     within: &'static str,
-    /// Modules, those on the left first: one imports only what stands to its left. What is not listed stands before all.
+    /// Modules, those on the left first: one imports only what stands to its left. What is not
+    /// listed stands before all.
     rooms: &'static [&'static [&'static str]],
 }
 
@@ -52,8 +53,8 @@ struct Ban {
     words: &'static [&'static str],
     /// Why.
     reason: &'static str,
-    /// Whether it also holds in build scripts, tests of crates and tools of tests, which talk to cargo and to the
-    /// tester on standard output.
+    /// Whether it also holds in build scripts, tests of crates and tools of tests, which talk to
+    /// cargo and to the tester on standard output.
     scripts: bool,
 }
 
@@ -129,6 +130,9 @@ const BANS: &[Ban] = &[
 /// Lines after which a source file is due for a split.
 const LONGEST_FILE: usize = 900;
 
+/// Characters of the longest line of comment.
+const LONGEST_COMMENT: usize = 100;
+
 /// Runs every check; the error lists all findings.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut findings = Vec::new();
@@ -169,7 +173,8 @@ fn rust_files(root: &Path) -> Vec<PathBuf> {
     ] {
         walk(&root.join(top), &mut found);
     }
-    // What the protos give (`generated/` of a crate) is written by no one who could keep the house's habits.
+    // What the protos give (`generated/` of a crate) is written by no one who could keep the
+    // house's habits.
     let ours = |path: &PathBuf| {
         !path
             .parent()
@@ -211,6 +216,7 @@ fn check_file(file: &Path, text: &str, findings: &mut Vec<String>) {
             "{path}: {lines} lines; split it by construct or by concern"
         ));
     }
+    check_comments(&path, text, findings);
     if path.starts_with("xtask/") {
         return; // this file quotes the very words it bans
     }
@@ -229,6 +235,28 @@ fn check_file(file: &Path, text: &str, findings: &mut Vec<String>) {
             for word in ban.words.iter().filter(|w| code.contains(**w)) {
                 findings.push(format!("{at}: `{word}`: {}", ban.reason));
             }
+        }
+    }
+}
+
+/// Finds lines of comment that rustfmt would break if it broke comments. Tables, code and words
+/// that are longer cannot be broken.
+fn check_comments(path: &str, text: &str, findings: &mut Vec<String>) {
+    let mut in_code = false;
+    for (number, line) in text.lines().enumerate() {
+        let comment = line.trim_start();
+        let Some(words) = comment.strip_prefix("//") else {
+            in_code = false;
+            continue;
+        };
+        let words = words.trim_start_matches(['/', '!']).trim();
+        in_code ^= words.starts_with("```");
+        let whole = in_code || words.starts_with('|') || !words.contains(' ');
+        if !whole && line.chars().count() > LONGEST_COMMENT {
+            findings.push(format!(
+                "{path}:{}: a line of comment is longer than {LONGEST_COMMENT} characters",
+                number + 1
+            ));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Crates that build for `wasm32-unknown-unknown`: a web page runs them, so they have no threads, clocks, sockets or machine code.
+//! Crates that build for `wasm32-unknown-unknown`: a web page runs them, so they have no threads,
+//! clocks, sockets or machine code.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -36,7 +37,8 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     crate::cargo(root, &arguments, &[])
 }
 
-/// Makes sure that the toolchain has the target's standard library; rustup fetches it if it does not.
+/// Makes sure that the toolchain has the target's standard library; rustup fetches it if it does
+/// not.
 ///
 /// # Errors
 /// Why it cannot be had: there is no rustup, or no network.

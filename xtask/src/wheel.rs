@@ -11,7 +11,8 @@ pub(crate) const PACKAGE: &str = "switchwright-python";
 /// What makes the crate the module.
 pub(crate) const FEATURE: &str = "extension";
 
-/// The crate's features for tests: libraries then have the features that they have in tests, which have built them.
+/// The crate's features for tests: libraries then have the features that they have in tests, which
+/// have built them.
 pub(crate) const OF_TESTS: [&str; 2] = [FEATURE, "shared"];
 
 /// The option with which the wheel compiles nothing once more.
@@ -152,7 +153,8 @@ fn compiled(said: &str) -> Vec<String> {
         .collect()
 }
 
-/// Installs the wheel into a fresh environment and tries it there: a first plan, the tests with the doctests, the notebooks.
+/// Installs the wheel into a fresh environment and tries it there: a first plan, the tests with the
+/// doctests, the notebooks.
 fn try_out(root: &Path, python: &Python, wheel: &Path) -> Result<(), String> {
     let place = folder(root).join("venv");
     run(

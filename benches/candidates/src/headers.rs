@@ -1,4 +1,5 @@
-//! Headers: `wire`, etherparse. A frame of 64 bytes is taken apart and both of its checksums are looked at.
+//! Headers: `wire`, etherparse. A frame of 64 bytes is taken apart and both of its checksums are
+//! looked at.
 
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use wire::checksum::Sum;

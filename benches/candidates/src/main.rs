@@ -1,5 +1,5 @@
-//! Crates that could take the place of code of ours, beside that code. Prints one table; the figures are those of the
-//! machine that it runs on.
+//! Crates that could take the place of code of ours, beside that code. Prints one table; the
+//! figures are those of the machine that it runs on.
 
 mod headers;
 mod plots;

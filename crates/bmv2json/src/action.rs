@@ -373,7 +373,8 @@ impl Reader<'_> {
         Ok(headers)
     }
 
-    /// Emits what `f` makes for each set of headers that can be invalid: BMv2 leaves these out of calculations.
+    /// Emits what `f` makes for each set of headers that can be invalid: BMv2 leaves these out of
+    /// calculations.
     pub(crate) fn by_validity(
         &mut self,
         headers: &[String],

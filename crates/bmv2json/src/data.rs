@@ -185,8 +185,8 @@ impl<'j> Reader<'j> {
 
     // ---- storage ----
 
-    /// The program's errors: those of `core.p4` first, then the others by number. Core errors that the file lacks get
-    /// the numbers behind its own, as BMv2 gives them.
+    /// The program's errors: those of `core.p4` first, then the others by number. Core errors that
+    /// the file lacks get the numbers behind its own, as BMv2 gives them.
     fn errors(&mut self) -> Read<()> {
         self.context = "errors".into();
         let mut names = BTreeMap::new();

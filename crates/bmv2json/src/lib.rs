@@ -13,10 +13,12 @@
 //!   the locals of all blocks are in there, as p4c puts them.
 //! * `transition reject` is the end of the parser in the JSON: the packet goes on to ingress.
 //!
-//! Errors may have any numbers: the parser counts as `core.p4` does, and what it leaves in `parser_error` is
-//! renumbered before the program looks at it. What older compilers wrote (p4c-bm, for P4_14) is read too, see [`older`].
+//! Errors may have any numbers: the parser counts as `core.p4` does, and what it leaves in
+//! `parser_error` is renumbered before the program looks at it. What older compilers wrote (p4c-bm,
+//! for P4_14) is read too, see [`older`].
 //!
-//! Extern objects of other architectures are read too; whether one can run is the executor's matter.
+//! Extern objects of other architectures are read too; whether one can run is the executor's
+//! matter.
 //!
 //! Not read: extern functions, P4_14's `register` operands and `calculated fields` of
 //! other types than `generic`; such input is an error that names the construct.

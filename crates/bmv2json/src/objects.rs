@@ -99,7 +99,8 @@ impl Reader<'_> {
         self.member("CloneType", &["I2E", "E2E"], index)
     }
 
-    /// A member of `HashAlgorithm`. The parameters of a custom CRC are those of a calculation, so each has a member of its own.
+    /// A member of `HashAlgorithm`. The parameters of a custom CRC are those of a calculation, so
+    /// each has a member of its own.
     pub(crate) fn algorithm(&mut self, name: &str, calculation: Option<&str>) -> Read<ExprId> {
         let name = if name == "cksum16" { "csum16" } else { name };
         let json = self.json;

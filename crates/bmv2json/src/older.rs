@@ -1,8 +1,10 @@
 //! Older forms of the format, put in terms of today's before anything else reads them.
 //!
 //! * Tables name their actions instead of numbering them (before 2.7).
-//! * A selector stands in its table (`act_prof_name`, `selector`), not in a list of action profiles.
-//! * P4_14 spreads `simple_switch`'s metadata over `standard_metadata`, `intrinsic_metadata` and `queueing_metadata`.
+//! * A selector stands in its table (`act_prof_name`, `selector`), not in a list of action
+//!   profiles.
+//! * P4_14 spreads `simple_switch`'s metadata over `standard_metadata`, `intrinsic_metadata` and
+//!   `queueing_metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! The bench on which a server is tried: streams, calls with any identity, entities by name, and the findings.
+//! The bench on which a server is tried: streams, calls with any identity, entities by name, and
+//! the findings.
 
 use std::time::Duration;
 
@@ -83,8 +84,8 @@ impl Stream {
         }
     }
 
-    /// The answer to a bid: that we are primary, or who is above us. What a server tells all of a client that has just
-    /// gone is passed over.
+    /// The answer to a bid: that we are primary, or who is above us. What a server tells all of a
+    /// client that has just gone is passed over.
     async fn answer_to_bid(&mut self, id: ElectionId) -> StreamEvent {
         let answers = |answer: &Answer| match answer {
             Answer::Arbitration(update) => {
@@ -135,8 +136,8 @@ impl Bench {
         })
     }
 
-    /// Becomes primary above everybody who was, finds out which device config the server takes, and loads the
-    /// program.
+    /// Becomes primary above everybody who was, finds out which device config the server takes, and
+    /// loads the program.
     pub(super) async fn load(&mut self) -> Result<(), ConformError> {
         self.primary = None;
         let mut client = Client::connect(&self.endpoint).await?;
@@ -162,7 +163,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Primary again with a fresh stream, and the program as if just loaded. A server that has died stays so.
+    /// Primary again with a fresh stream, and the program as if just loaded. A server that has died
+    /// stays so.
     pub(super) async fn refresh(&mut self) -> Result<(), ConformError> {
         if self.dead {
             return Ok(());
@@ -247,7 +249,8 @@ impl Bench {
             .map_err(|status| RemoteError::of(&self.endpoint.address, "StreamChannel", &status, 0))
     }
 
-    /// Bids on a stream of its own and hears the first answer; `None` for the stream where the server refused it.
+    /// Bids on a stream of its own and hears the first answer; `None` for the stream where the
+    /// server refused it.
     pub(super) async fn enter(&self, who: &Identity) -> (Option<Stream>, StreamEvent) {
         match self.stream(who).await {
             Ok(mut stream) => {

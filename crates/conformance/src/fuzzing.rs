@@ -1,4 +1,5 @@
-//! Random updates, valid and not, against a model that says what each must be answered ([`fuzz`](crate::fuzz)).
+//! Random updates, valid and not, against a model that says what each must be answered
+//! ([`fuzz`](crate::fuzz)).
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,8 +10,8 @@ use super::Verdict;
 use super::bench::Bench;
 use crate::fuzz::{FuzzConfig, FuzzError, fuzz};
 
-/// Updates in one batch at most. A batch that is refused as a whole lists every update in a header, and gRPC libraries
-/// take 8 KB of those.
+/// Updates in one batch at most. A batch that is refused as a whole lists every update in a header,
+/// and gRPC libraries take 8 KB of those.
 const BATCH: usize = 32;
 
 /// What was drawn, and where the server and the model disagree.

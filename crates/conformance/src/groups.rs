@@ -89,8 +89,8 @@ async fn reads_back(bench: &Bench, written: &Kind, query: Kind) -> (bool, String
     }
 }
 
-/// Two ports that the server has: those that were named, else the first that a group may watch. What was seen where there
-/// are none.
+/// Two ports that the server has: those that were named, else the first that a group may watch.
+/// What was seen where there are none.
 async fn find_ports(bench: &Bench) -> Ports {
     if let Some(named) = bench.options.ports {
         return Ok(named);

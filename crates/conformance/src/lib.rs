@@ -1,5 +1,5 @@
-//! Conformance of a P4Runtime server, seen from outside: 29 points that servers get wrong and clients rely on
-//! (P4Runtime 1.5), each tried with a small program of our own.
+//! Conformance of a P4Runtime server, seen from outside: 29 points that servers get wrong and
+//! clients rely on (P4Runtime 1.5), each tried with a small program of our own.
 //!
 //! | points | module |
 //! |---|---|
@@ -8,10 +8,12 @@
 //! | 20-24, 29 reads and writes | `batches`, `reads` |
 //! | 25-28 configuration and stream | `pipeline`, `packets` |
 //!
-//! A check never takes a server's word for it: what was written is read back. A server that dies under a check has
-//! failed it, and the checks after it are skipped; those that have killed servers come last.
+//! A check never takes a server's word for it: what was written is read back. A server that dies
+//! under a check has failed it, and the checks after it are skipped; those that have killed servers
+//! come last.
 //!
-//! [`fuzz`] tries a server with random updates beside a model, [`rates`] measures how many entries it takes and gives back.
+//! [`fuzz`] tries a server with random updates beside a model, [`rates`] measures how many entries
+//! it takes and gives back.
 // Byte fields are given as whatever type the messages have.
 #![allow(clippy::useless_conversion)]
 
@@ -129,7 +131,8 @@ pub struct Conformance {
     pub api_version: String,
     /// Whether nothing failed.
     pub conforms: bool,
-    /// Where the server is otherwise than its target is known for (`switchwright targets`), where the target is known.
+    /// Where the server is otherwise than its target is known for (`switchwright targets`), where
+    /// the target is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<String>,
     /// The checks, by point.
@@ -205,7 +208,8 @@ pub struct ConformOptions {
     pub quick: bool,
     /// The port that leads to the controller, for packets in.
     pub cpu_port: Option<u16>,
-    /// Two ports that the server has, for groups that watch ports; without them such are looked for.
+    /// Two ports that the server has, for groups that watch ports; without them such are looked
+    /// for.
     pub ports: Option<[u8; 2]>,
     /// What the server takes as a device config.
     pub config: ConfigFormat,
@@ -213,7 +217,8 @@ pub struct ConformOptions {
     pub config_file: Option<PathBuf>,
     /// Random updates after the checks.
     pub fuzz: Option<FuzzOptions>,
-    /// What the server is: what this target has and the server lacks fails; what the target has not is no failure.
+    /// What the server is: what this target has and the server lacks fails; what the target has not
+    /// is no failure.
     pub target: Option<&'static Capabilities>,
 }
 

@@ -24,8 +24,9 @@ pub(super) async fn check(bench: &mut Bench) {
     digest(bench, &takes).await;
 }
 
-/// Whether packets out get anywhere. A server that has no port for the controller takes none, which is its
-/// configuration, no fault; who names that port ([`super::ConformOptions::cpu_port`]) says that it has one.
+/// Whether packets out get anywhere. A server that has no port for the controller takes none, which
+/// is its configuration, no fault; who names that port ([`super::ConformOptions::cpu_port`]) says
+/// that it has one.
 async fn takes_packets_out(bench: &mut Bench) -> Result<(), String> {
     let named = bench.options.cpu_port.is_some();
     let Some((_, stream)) = bench.primary.as_mut().filter(|_| !named) else {

@@ -1,5 +1,5 @@
-//! Points 25, 26 and 28: what may be loaded, what is told of it, and which version the server speaks. What has
-//! killed servers comes last.
+//! Points 25, 26 and 28: what may be loaded, what is told of it, and which version the server
+//! speaks. What has killed servers comes last.
 
 use p4runtime::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;

@@ -1,4 +1,5 @@
-//! How fast a P4Runtime server takes entries and gives them back, measured from a client: ours, or any other.
+//! How fast a P4Runtime server takes entries and gives them back, measured from a client: ours, or
+//! any other.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,8 @@ use prost::bytes::Bytes;
 use thiserror::Error;
 use tonic::Status;
 
-/// A program with a table of each [`Kind`] for a million entries, to be measured on any v1model target.
+/// A program with a table of each [`Kind`] for a million entries, to be measured on any v1model
+/// target.
 pub const PROGRAM: &str = include_str!("rates.p4");
 
 /// With this id we write.
@@ -216,7 +218,8 @@ impl Session {
     pub async fn fill(&self, load: &Load) -> Result<Duration, RateError> {
         let (table, action) = (self.table(load.kind), self.action());
         let mut numbers = 0..u32::try_from(load.entries).unwrap_or(u32::MAX);
-        // Encoded beforehand: what is measured is the server, and the client shares the machine with it.
+        // Encoded beforehand: what is measured is the server, and the client shares the machine
+        // with it.
         let mut requests: Vec<Bytes> = Vec::new();
         while !numbers.is_empty() {
             let batch = numbers.by_ref().take(load.batch.max(1));
@@ -320,7 +323,8 @@ fn entry(kind: Kind, table_id: u32, action_id: u32, number: u32) -> v1::Update {
     }
 }
 
-/// Measures a server from a thread that is not a task; `loaded` is called when the program is there and no entry yet.
+/// Measures a server from a thread that is not a task; `loaded` is called when the program is there
+/// and no entry yet.
 ///
 /// # Errors
 /// [`RateError`].

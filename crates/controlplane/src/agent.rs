@@ -1,9 +1,11 @@
-//! Port status for switches that cannot see their own links: watches the interfaces of a switch's ports and keeps
-//! the default action of the program's port-status table at what they are (Stephens15 section 4.6.1).
+//! Port status for switches that cannot see their own links: watches the interfaces of a switch's
+//! ports and keeps the default action of the program's port-status table at what they are
+//! (Stephens15 section 4.6.1).
 //!
-//! The table is the one that the program annotates with `@switchwright("port_status")`. The agent takes the primary's
-//! seat only for the moment of a write, so that a controller can come and go; it reconnects when the switch comes
-//! back, and looks every second whether the switch still holds what it was told.
+//! The table is the one that the program annotates with `@switchwright("port_status")`. The agent
+//! takes the primary's seat only for the moment of a write, so that a controller can come and go;
+//! it reconnects when the switch comes back, and looks every second whether the switch still holds
+//! what it was told.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,7 +61,8 @@ pub enum AgentEvent {
     Written {
         /// The ports that are up.
         up: Vec<PortId>,
-        /// From the moment at which the agent heard of the change until the switch had it, in seconds.
+        /// From the moment at which the agent heard of the change until the switch had it, in
+        /// seconds.
         seconds: f64,
     },
     /// The switch does not take it yet; the agent tries again.
@@ -120,11 +123,12 @@ struct Place {
     bits: u32,
 }
 
-/// Keeps the status of a switch's ports up to date, until it is dropped or, with `once`, has written it.
+/// Keeps the status of a switch's ports up to date, until it is dropped or, with `once`, has
+/// written it.
 ///
 /// # Errors
-/// [`AgentError`]: wrong interfaces or ports, or links that cannot be watched. A switch that cannot be reached or has
-/// no such program yet is waited for, unless only one attempt is wanted.
+/// [`AgentError`]: wrong interfaces or ports, or links that cannot be watched. A switch that cannot
+/// be reached or has no such program yet is waited for, unless only one attempt is wanted.
 pub async fn run(
     options: &AgentOptions,
     mut told: impl FnMut(AgentEvent),

@@ -1,8 +1,9 @@
-//! One switch brought to a state: the program if it must be, the entities that differ, and a look whether it holds.
+//! One switch brought to a state: the program if it must be, the entities that differ, and a look
+//! whether it holds.
 //!
-//! What a switch can do is found out, never assumed: which device config it takes by letting it verify, which
-//! atomicity by asking for the strongest that its target is known for, or that there is, and stepping down where it says
-//! UNIMPLEMENTED.
+//! What a switch can do is found out, never assumed: which device config it takes by letting it
+//! verify, which atomicity by asking for the strongest that its target is known for, or that there
+//! is, and stepping down where it says UNIMPLEMENTED.
 
 use p4gen::capabilities::Capabilities;
 use p4gen::targets;
@@ -55,8 +56,8 @@ impl Default for Abilities {
 impl Abilities {
     /// What to begin with: what the target is known for where it is known, else the strongest.
     ///
-    /// A build for v1model runs on switches of two kinds, so only the devices file says which one it is; a build for
-    /// Tofino says it itself.
+    /// A build for v1model runs on switches of two kinds, so only the devices file says which one
+    /// it is; a build for Tofino says it itself.
     #[must_use]
     pub fn of(device: &Device, pipeline: &DesiredPipeline) -> Self {
         let named = pipeline.target;
@@ -144,11 +145,12 @@ pub struct Goal<'a> {
     pub entities: &'a Entities,
 }
 
-/// The device config of a program for this switch, verified by it as far as it verifies anything. We must be
-/// primary.
+/// The device config of a program for this switch, verified by it as far as it verifies anything.
+/// We must be primary.
 ///
-/// A server that takes any bytes for verified cannot tell us what it would load, and some do not survive the wrong
-/// thing: such a server gets BMv2's JSON, which is what servers take that do not look.
+/// A server that takes any bytes for verified cannot tell us what it would load, and some do not
+/// survive the wrong thing: such a server gets BMv2's JSON, which is what servers take that do not
+/// look.
 ///
 /// # Errors
 /// A switch that refuses the program; a missing p4c; a `config_file` that cannot be read.
@@ -192,8 +194,8 @@ pub async fn device_config(
     Ok(config)
 }
 
-/// Whether a switch looks at device configs when it is asked to verify: nonsense is refused then. Nothing changes.
-/// We must be primary.
+/// Whether a switch looks at device configs when it is asked to verify: nonsense is refused then.
+/// Nothing changes. We must be primary.
 ///
 /// # Errors
 /// An unreachable switch; one that refuses for other reasons.
@@ -214,8 +216,8 @@ pub async fn verifies(client: &mut Client, info: &P4Info) -> Result<bool, Remote
 /// Brings a switch from `held` to the goal, and reads back whether it is there. We must be primary.
 ///
 /// # Errors
-/// The first refusal; the switch may then hold a part. [`RemoteError::ReadBack`] where everything was taken and is
-/// not there.
+/// The first refusal; the switch may then hold a part. [`RemoteError::ReadBack`] where everything
+/// was taken and is not there.
 pub async fn apply(
     switch: &mut Switch,
     held: &SwitchState,
@@ -250,7 +252,8 @@ pub async fn apply(
     Ok(applied)
 }
 
-/// Loads a program; where one runs and the switch knows what it verifies, its entries are kept if they can be.
+/// Loads a program; where one runs and the switch knows what it verifies, its entries are kept if
+/// they can be.
 async fn load(
     client: &mut Client,
     config: &v1::ForwardingPipelineConfig,
@@ -269,9 +272,10 @@ async fn load(
         .await
 }
 
-/// Writes stages in order. A switch with atomic batches gets everything in one if it fits; servers over P4Runtime may take
-/// the updates of a batch in any order, so one that refuses it gets the stages one by one. Where batches keep their order
-/// it is enough that they are taken whole or not at all.
+/// Writes stages in order. A switch with atomic batches gets everything in one if it fits; servers
+/// over P4Runtime may take the updates of a batch in any order, so one that refuses it gets the
+/// stages one by one. Where batches keep their order it is enough that they are taken whole or not
+/// at all.
 async fn write(
     switch: &mut Switch,
     stages: Vec<Vec<v1::Update>>,

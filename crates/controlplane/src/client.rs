@@ -15,7 +15,8 @@ const PREDECESSOR: Duration = Duration::from_secs(5);
 /// Pause between two attempts to become primary.
 const ATTEMPT: Duration = Duration::from_millis(50);
 
-/// A switch that we talk to. Reading needs no more than a connection; writing needs [`Client::become_primary`].
+/// A switch that we talk to. Reading needs no more than a connection; writing needs
+/// [`Client::become_primary`].
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
@@ -69,11 +70,13 @@ impl Client {
 
     /// Opens the stream and waits until we are primary.
     ///
-    /// A predecessor that was killed may still hold our election id for a moment, so a refusal is asked again for
-    /// five seconds. With `take_over` the highest id that the switch has seen is outbid.
+    /// A predecessor that was killed may still hold our election id for a moment, so a refusal is
+    /// asked again for five seconds. With `take_over` the highest id that the switch has seen is
+    /// outbid.
     ///
     /// # Errors
-    /// [`RemoteError::NotPrimary`] if somebody with a higher id is, or has been; refusals of the switch.
+    /// [`RemoteError::NotPrimary`] if somebody with a higher id is, or has been; refusals of the
+    /// switch.
     pub async fn become_primary(&mut self, take_over: bool) -> Result<(), RemoteError> {
         let mut id = self.endpoint.election_id;
         let deadline = tokio::time::Instant::now() + PREDECESSOR;
@@ -159,7 +162,8 @@ impl Client {
         version.map_err(|status| self.error("Capabilities", &status))
     }
 
-    /// Refuses a switch that names another major version of P4Runtime; one that names none is taken.
+    /// Refuses a switch that names another major version of P4Runtime; one that names none is
+    /// taken.
     ///
     /// # Errors
     /// [`RemoteError::Protocol`]; an unreachable switch.
@@ -175,7 +179,8 @@ impl Client {
 
     /// The program that the switch runs; `None` where none was loaded yet.
     ///
-    /// A server that answers FAILED_PRECONDITION there (the specification says: an unset config) is understood.
+    /// A server that answers FAILED_PRECONDITION there (the specification says: an unset config) is
+    /// understood.
     ///
     /// # Errors
     /// Refusals of the switch; an unreachable switch.

@@ -76,7 +76,8 @@ pub struct DesiredPipeline {
     json: OnceCell<Result<Vec<u8>, String>>,
 }
 
-/// What one switch is to hold. Its entities are read when they are asked for: those of all switches of a large network take gigabytes.
+/// What one switch is to hold. Its entities are read when they are asked for: those of all switches
+/// of a large network take gigabytes.
 #[derive(Clone, Debug)]
 pub struct DesiredSwitch {
     /// Its name.
@@ -99,7 +100,8 @@ impl DesiredSwitch {
     /// Its entities, canonical, by the program of the network.
     ///
     /// # Errors
-    /// [`DesiredError`] if its file was changed since the build directory was opened, or holds what does not fit.
+    /// [`DesiredError`] if its file was changed since the build directory was opened, or holds what
+    /// does not fit.
     pub fn entities(&self, pipeline: &DesiredPipeline) -> Result<Arc<Entities>, DesiredError> {
         let (directory, files) = match &self.wanted {
             Wanted::Here(entities) => return Ok(Arc::clone(entities)),
@@ -164,8 +166,8 @@ impl Desired {
         })
     }
 
-    /// What a devices file has to say. Over BF Runtime a device id is that of a chip behind an address, mostly 0; over
-    /// P4Runtime it is the switch's place in the plan.
+    /// What a devices file has to say. Over BF Runtime a device id is that of a chip behind an
+    /// address, mostly 0; over P4Runtime it is the switch's place in the plan.
     #[must_use]
     pub fn wanted(&self) -> DeviceRequirements {
         let target = self.pipeline.target;
@@ -284,8 +286,8 @@ impl DesiredPipeline {
         }
     }
 
-    /// Whether what a switch runs is this: the same P4Info, and our cookie or, where the server forgets cookies, one
-    /// of the device configs that we send.
+    /// Whether what a switch runs is this: the same P4Info, and our cookie or, where the server
+    /// forgets cookies, one of the device configs that we send.
     #[must_use]
     pub fn runs_in(&self, config: &v1::ForwardingPipelineConfig) -> bool {
         if config.p4info.as_ref() != Some(self.info.info()) {
@@ -311,7 +313,8 @@ fn cookie_of(info: &P4Info, source: &str) -> u64 {
     u64::from_be_bytes(first).max(1)
 }
 
-/// The program with its included files in their places. Only files of the directory are taken, as they were built.
+/// The program with its included files in their places. Only files of the directory are taken, as
+/// they were built.
 fn one_text(directory: &BuildDirectory, main: &str) -> Result<String, DesiredError> {
     let malformed = |reason: String| DesiredError::Malformed {
         file: main.to_owned(),

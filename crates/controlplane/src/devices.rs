@@ -222,7 +222,8 @@ pub enum ConfigFormat {
 /// What a build directory wants of a devices file.
 #[derive(Clone, Debug)]
 pub struct DeviceRequirements {
-    /// The switches with the device ids that they have if nobody says otherwise, in the plan's order.
+    /// The switches with the device ids that they have if nobody says otherwise, in the plan's
+    /// order.
     pub switches: Vec<(String, u64)>,
     /// What the build is for.
     pub target: &'static Capabilities,

@@ -115,8 +115,8 @@ impl SwitchDiff {
         self.changes.iter().filter(|c| c.kind == kind).count()
     }
 
-    /// One line per change, in the program's names: the mark of its kind, then the entity. A change of value gives
-    /// both values.
+    /// One line per change, in the program's names: the mark of its kind, then the entity. A change
+    /// of value gives both values.
     #[must_use]
     pub fn lines(&self, info: &P4InfoIndex) -> Vec<(ChangeKind, String)> {
         let line = |change: &Change| {
@@ -173,9 +173,9 @@ pub fn changes(
     changes
 }
 
-/// The updates of changes, in stages that one after the other can be applied to a switch which checks references
-/// and room: what is referred to is made first and removed last, and nothing is removed before its successor is
-/// there, except from tables that have no room for both.
+/// The updates of changes, in stages that one after the other can be applied to a switch which
+/// checks references and room: what is referred to is made first and removed last, and nothing is
+/// removed before its successor is there, except from tables that have no room for both.
 #[must_use]
 pub fn stages(
     changes: &[Change],
@@ -232,7 +232,8 @@ fn stage_of(change: &Change, cramped: &BTreeMap<u32, bool>) -> u8 {
     }
 }
 
-/// The update of a change. Default entries are only ever modified: without an action they become the program's.
+/// The update of a change. Default entries are only ever modified: without an action they become
+/// the program's.
 fn update_of(change: &Change) -> Option<v1::Update> {
     let default = change.key.kind() == EntityKind::Defaults;
     let kind = match change.kind {

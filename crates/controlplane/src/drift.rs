@@ -119,8 +119,8 @@ pub struct Event {
     pub drift: Drift,
 }
 
-/// Looks again and again, and tells what changed, until the listener says enough (`false`) or the future is
-/// dropped.
+/// Looks again and again, and tells what changed, until the listener says enough (`false`) or the
+/// future is dropped.
 pub async fn watch(
     desired: &Desired,
     devices: &Devices,

@@ -1,9 +1,9 @@
-//! Entities in one form, whoever wrote them: the identity of an entity and its value, so that what a plan wants
-//! and what a switch answers can be compared.
+//! Entities in one form, whoever wrote them: the identity of an entity and its value, so that what
+//! a plan wants and what a switch answers can be compared.
 //!
-//! Servers pad values, leave out or spell out what matches everything, and order keys, parameters, members and
-//! replicas as they like; P4Runtime says that none of it means anything. [`canonical`] takes all of it away, and
-//! with it what is not configuration: counters, time since the last hit.
+//! Servers pad values, leave out or spell out what matches everything, and order keys, parameters,
+//! members and replicas as they like; P4Runtime says that none of it means anything. [`canonical`]
+//! takes all of it away, and with it what is not configuration: counters, time since the last hit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,8 +25,8 @@ const PORT_STATUS: &str = "@switchwright(\"port_status\")";
 /// What a switch holds or is to hold.
 pub type Entities = BTreeMap<EntityKey, v1::Entity>;
 
-/// What an entity is, apart from its value. The order is the one in which entities can be created: what is
-/// referred to comes before what refers to it.
+/// What an entity is, apart from its value. The order is the one in which entities can be created:
+/// what is referred to comes before what refers to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntityKey {
     /// A member of an action profile.
@@ -122,11 +122,12 @@ pub enum EntityError {
     Shape(&'static str),
 }
 
-/// An entity in canonical form; `None` for what is not configuration: entries that the program fixes, and default
-/// entries as the program has them.
+/// An entity in canonical form; `None` for what is not configuration: entries that the program
+/// fixes, and default entries as the program has them.
 ///
 /// # Errors
-/// [`EntityError`] for entities that do not fit the program, or of kinds that a build directory never has.
+/// [`EntityError`] for entities that do not fit the program, or of kinds that a build directory
+/// never has.
 pub fn canonical(
     entity: &v1::Entity,
     info: &P4InfoIndex,

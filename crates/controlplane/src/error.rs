@@ -17,7 +17,8 @@ const LISTED_MAX: usize = 5;
 /// Why a switch could not be talked to, or would not do it.
 #[derive(Debug, Error)]
 pub enum RemoteError {
-    /// No connection, or it broke, or no answer came in time; or a certificate or key that cannot be used.
+    /// No connection, or it broke, or no answer came in time; or a certificate or key that cannot
+    /// be used.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// Somebody else is primary.
@@ -155,7 +156,8 @@ impl RemoteError {
         }
     }
 
-    /// As [`RemoteError::of`], for an RPC that every server of `api` has: one that does not know it speaks another API.
+    /// As [`RemoteError::of`], for an RPC that every server of `api` has: one that does not know it
+    /// speaks another API.
     pub(crate) fn of_required(address: &str, api: Api, rpc: &'static str, status: &Status) -> Self {
         if status.code() != Code::Unimplemented {
             return Self::of(address, rpc, status, 0);

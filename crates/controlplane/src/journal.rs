@@ -1,8 +1,9 @@
-//! The journal of a push: what every switch held before it, on disk before the first write, so that a push can be
-//! undone later, and one that was killed can be finished or undone by the next.
+//! The journal of a push: what every switch held before it, on disk before the first write, so that
+//! a push can be undone later, and one that was killed can be finished or undone by the next.
 //!
-//! A directory with `journal.json`, which says how far the last push came, and one file per program and per
-//! switch. `journal.json` is replaced in one step and last, so there is always one whole journal.
+//! A directory with `journal.json`, which says how far the last push came, and one file per program
+//! and per switch. `journal.json` is replaced in one step and last, so there is always one whole
+//! journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -101,8 +102,8 @@ pub struct Snapshot {
     pub entities: BTreeMap<EntityKey, v1::Entity>,
 }
 
-/// The files of a journal, one for what every switch held: written and read one at a time, for together they may be larger than the
-/// memory.
+/// The files of a journal, one for what every switch held: written and read one at a time, for
+/// together they may be larger than the memory.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -152,7 +153,8 @@ impl Journal {
         &self.store
     }
 
-    /// Where it has what every switch that the last push touched held before it, by the names of switches.
+    /// Where it has what every switch that the last push touched held before it, by the names of
+    /// switches.
     ///
     /// # Errors
     /// [`JournalError::Nothing`] without a push; damaged files.
@@ -275,8 +277,8 @@ impl Store {
         })
     }
 
-    /// Writes a message under the name of its digest; equal messages share a file. It is there whole or not at all, also after a
-    /// power failure.
+    /// Writes a message under the name of its digest; equal messages share a file. It is there
+    /// whole or not at all, also after a power failure.
     fn write(&self, kind: &str, message: &[u8]) -> Result<String, JournalError> {
         let name = format!("{kind}-{}.pb", Digest::of(message));
         let path = self.folder.join(&name);

@@ -1,5 +1,5 @@
-//! Switches over P4Runtime or BF Runtime: what each of a network holds, how that differs from a build directory, and how to
-//! bring it there.
+//! Switches over P4Runtime or BF Runtime: what each of a network holds, how that differs from a
+//! build directory, and how to bring it there.
 //!
 //! | step | module |
 //! |---|---|
@@ -16,8 +16,9 @@
 //! | differences as they appear | [`drift`] |
 //! | port status for switches that cannot see their links | [`agent`] |
 //!
-//! What a switch can do is found out by asking it ([`apply::Abilities`]), beginning with what its target is known for where
-//! the devices file or the build says what it is; where it turns out to be otherwise, the report tells.
+//! What a switch can do is found out by asking it ([`apply::Abilities`]), beginning with what its
+//! target is known for where the devices file or the build says what it is; where it turns out to
+//! be otherwise, the report tells.
 
 pub mod agent;
 pub mod apply;

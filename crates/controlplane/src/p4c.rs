@@ -1,4 +1,5 @@
-//! BMv2's JSON for switches that take nothing else: made by p4c where it is installed, and by our own compiler elsewhere.
+//! BMv2's JSON for switches that take nothing else: made by p4c where it is installed, and by our
+//! own compiler elsewhere.
 
 use std::io;
 use std::path::Path;

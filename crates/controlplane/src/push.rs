@@ -1,8 +1,9 @@
 //! The network brought to what a build directory says, or left as it was.
 //!
-//! First every switch is asked what it holds, which is written down, and every switch that needs another program verifies it; then the
-//! journal says that a push begins. Nothing was changed so far, and whatever goes wrong until here ends
-//! the push. Then all are written to in parallel and read back. If one refuses, every one is brought back.
+//! First every switch is asked what it holds, which is written down, and every switch that needs
+//! another program verifies it; then the journal says that a push begins. Nothing was changed so
+//! far, and whatever goes wrong until here ends the push. Then all are written to in parallel and
+//! read back. If one refuses, every one is brought back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -37,8 +38,9 @@ const RESTORE_PAUSE: Duration = Duration::from_millis(300);
 pub struct PushOptions {
     /// Switches at a time.
     pub jobs: usize,
-    /// The most switches whose session and state are kept from the survey to the writing. A session is a connection, and a state may
-    /// be megabytes: those beyond are asked again when it is their turn, and refused if they were changed meanwhile.
+    /// The most switches whose session and state are kept from the survey to the writing. A session
+    /// is a connection, and a state may be megabytes: those beyond are asked again when it is their
+    /// turn, and refused if they were changed meanwhile.
     pub sessions: usize,
     /// Push to those that can be reached.
     pub continue_on_unreachable: bool,
@@ -57,7 +59,8 @@ impl PushOptions {
     pub const SESSIONS: usize = 64;
 }
 
-/// Asks a push to end: before anything was changed it ends there, later it brings every switch back.
+/// Asks a push to end: before anything was changed it ends there, later it brings every switch
+/// back.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -113,7 +116,8 @@ fn each_line(failures: &[(String, RemoteError)]) -> String {
 /// What a switch holds and how that differs, or why it is not known.
 pub(super) type Found = Result<(SwitchState, SwitchDiff), RemoteError>;
 
-/// Asks every switch what it holds, and keeps what `keep` makes of it. No session is opened: whoever is primary stays it.
+/// Asks every switch what it holds, and keeps what `keep` makes of it. No session is opened:
+/// whoever is primary stays it.
 pub(super) async fn ask<T: Send + 'static>(
     desired: &Desired,
     devices: &Devices,
@@ -191,7 +195,8 @@ struct Ready {
     program: PipelineChange,
     /// Whether it holds what it is to hold.
     same: bool,
-    /// Where the journal has what it holds, unless nothing is to change or the journal knows it already.
+    /// Where the journal has what it holds, unless nothing is to change or the journal knows it
+    /// already.
     record: Option<SwitchRecord>,
     /// What it holds.
     seen: Digest,
@@ -234,7 +239,8 @@ pub async fn push(
 
 /// What a push is a part of.
 pub(super) struct PushContext<'a> {
-    /// What switches are brought back to, if that is not what they hold now: what they held before the first part.
+    /// What switches are brought back to, if that is not what they hold now: what they held before
+    /// the first part.
     pub before: Option<&'a BTreeMap<String, SwitchRecord>>,
     /// What the journal says once it is done.
     pub ends: Progress,
@@ -330,7 +336,8 @@ pub(super) async fn push_as(
 struct Preparing {
     options: PushOptions,
     store: Store,
-    /// The switches of which the journal has what they are brought back to; nothing where it has that of all.
+    /// The switches of which the journal has what they are brought back to; nothing where it has
+    /// that of all.
     known: Option<BTreeSet<String>>,
     /// How many sessions and states are kept.
     kept: Arc<AtomicUsize>,
@@ -379,8 +386,8 @@ impl From<RemoteError> for NotReady {
     }
 }
 
-/// Becomes primary everywhere, surveys, writes down what switches that are to change hold, and lets programs be verified. Nothing is
-/// changed yet.
+/// Becomes primary everywhere, surveys, writes down what switches that are to change hold, and lets
+/// programs be verified. Nothing is changed yet.
 async fn prepare(
     desired: &Desired,
     devices: &Devices,
@@ -488,8 +495,8 @@ impl Ready {
     }
 }
 
-/// Refuses a switch that runs another program or version, unless that is to be replaced; and one that is built for
-/// another architecture in any case.
+/// Refuses a switch that runs another program or version, unless that is to be replaced; and one
+/// that is built for another architecture in any case.
 fn may_replace(
     device: &Device,
     state: &SwitchState,
@@ -655,8 +662,8 @@ async fn undo(
     (reports, outcome)
 }
 
-/// Brings a switch back to a snapshot. A switch that had no program keeps the one it has, emptied: P4Runtime
-/// cannot take a program away.
+/// Brings a switch back to a snapshot. A switch that had no program keeps the one it has, emptied:
+/// P4Runtime cannot take a program away.
 async fn restore(
     device: &Device,
     pipeline: &Arc<DesiredPipeline>,
@@ -724,8 +731,8 @@ fn index(config: &v1::ForwardingPipelineConfig) -> Result<P4InfoIndex, RemoteErr
 /// Brings every switch that the last push touched back to what it held before.
 ///
 /// # Errors
-/// [`PushError::Journal`] without a push to undo. Switches that cannot be brought back are in the report; asking
-/// again tries again.
+/// [`PushError::Journal`] without a push to undo. Switches that cannot be brought back are in the
+/// report; asking again tries again.
 pub async fn rollback(
     desired: &Desired,
     devices: &Devices,

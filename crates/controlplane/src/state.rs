@@ -167,8 +167,8 @@ pub async fn read_entities(
     Ok((entities, unreadable))
 }
 
-/// Entries that a program declares may be told from ours only in tables where it declares none: those tables are
-/// the program's.
+/// Entries that a program declares may be told from ours only in tables where it declares none:
+/// those tables are the program's.
 fn is_the_programs_own(key: &EntityKey, info: &P4InfoIndex) -> bool {
     match key {
         EntityKey::Entry { table, .. } => info

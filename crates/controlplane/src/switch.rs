@@ -43,7 +43,8 @@ impl Switch {
     /// Opens the session in which we may write.
     ///
     /// # Errors
-    /// [`RemoteError::NotPrimary`], [`RemoteError::Taken`] where somebody else may; refusals; an unreachable switch.
+    /// [`RemoteError::NotPrimary`], [`RemoteError::Taken`] where somebody else may; refusals; an
+    /// unreachable switch.
     pub async fn become_primary(&mut self, take_over: bool) -> Result<(), RemoteError> {
         match self {
             Self::P4Runtime(client) => {
@@ -66,8 +67,9 @@ impl Switch {
     /// Reads everything.
     ///
     /// # Errors
-    /// An unreachable switch; refusals; contents that do not fit the switch's own program; over BF Runtime also
-    /// [`RemoteError::OtherProgram`], for there its tables can only be understood with the build's.
+    /// An unreachable switch; refusals; contents that do not fit the switch's own program; over BF
+    /// Runtime also [`RemoteError::OtherProgram`], for there its tables can only be understood with
+    /// the build's.
     pub async fn state(&mut self) -> Result<SwitchState, RemoteError> {
         match self {
             Self::P4Runtime(client) => state::read(client).await,
@@ -104,7 +106,8 @@ impl Switch {
         }
     }
 
-    /// Whether updates of a batch are applied in its order. P4Runtime leaves the order to the server.
+    /// Whether updates of a batch are applied in its order. P4Runtime leaves the order to the
+    /// server.
     #[must_use]
     pub const fn keeps_order(&self) -> bool {
         matches!(self, Self::BfRuntime(_))

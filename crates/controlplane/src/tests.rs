@@ -117,7 +117,8 @@ fn a_default_entry_as_the_program_has_it_is_nobodys() {
     assert!(set(&["table_entry { table_id: 0x02000001 is_default_action: true }"]).is_empty());
     let other = set(&[&default(8)]);
     assert_eq!(other.len(), 1);
-    // Away with it: a MODIFY without an action, for a default entry is neither inserted nor deleted.
+    // Away with it: a MODIFY without an action, for a default entry is neither inserted nor
+    // deleted.
     let changes = diff::changes(&other, &BTreeMap::new());
     let stages = diff::stages(&changes, &other, &info());
     let [update] = stages.concat().try_into().unwrap();

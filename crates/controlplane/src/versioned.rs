@@ -1,6 +1,7 @@
-//! A new failover plan in place of another on running switches, without a packet lost or forwarded by both (Stephens15
-//! section 4.6.4): the new entries are installed beside the old ones, on every switch; then the stamps at the edge
-//! change; then, when no packet with the old stamp is under way, the old entries go.
+//! A new failover plan in place of another on running switches, without a packet lost or forwarded
+//! by both (Stephens15 section 4.6.4): the new entries are installed beside the old ones, on every
+//! switch; then the stamps at the edge change; then, when no packet with the old stamp is under
+//! way, the old entries go.
 //!
 //! The two builds need the same program and different versions.
 
@@ -65,8 +66,8 @@ type Entities = BTreeMap<EntityKey, v1::Entity>;
 /// Brings running switches from one version of a plan to another.
 ///
 /// # Errors
-/// [`VersionedError`] if it ended before anything was changed. If a step fails later, or somebody asks to end, every
-/// switch is brought back to what it held before the first; the report tells.
+/// [`VersionedError`] if it ended before anything was changed. If a step fails later, or somebody
+/// asks to end, every switch is brought back to what it held before the first; the report tells.
 pub async fn push(
     desired: &Desired,
     devices: &Devices,
@@ -179,7 +180,8 @@ fn with(desired: &Desired, entities: &BTreeMap<String, Entities>) -> Desired {
     other
 }
 
-/// The states on the way: both versions with the old stamps, both with the new ones, the new version alone.
+/// The states on the way: both versions with the old stamps, both with the new ones, the new
+/// version alone.
 fn steps(
     desired: &Desired,
     held: &BTreeMap<String, Entities>,

@@ -1,7 +1,8 @@
-//! Switches of ours in processes of their own, on loopback: controllers fill them over P4Runtime, and packets go through them by UDP.
+//! Switches of ours in processes of their own, on loopback: controllers fill them over P4Runtime,
+//! and packets go through them by UDP.
 //!
-//! Every port of every switch is a UDP socket whose other end is here. Cables between switches are here too, so that what crosses
-//! one is seen: a packet's way through the network can be told.
+//! Every port of every switch is a UDP socket whose other end is here. Cables between switches are
+//! here too, so that what crosses one is seen: a packet's way through the network can be told.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -113,7 +114,8 @@ fn wanted_address(place: &Place, address: SocketAddr) -> Step<SocketAddr> {
 }
 
 impl Node {
-    /// Starts a switch that says into a file of `folder` where it listens; `free` are ports for all switches of a network.
+    /// Starts a switch that says into a file of `folder` where it listens; `free` are ports for all
+    /// switches of a network.
     fn start(
         switchwright: &PathBuf,
         place: &Place,
@@ -255,7 +257,8 @@ impl Bench {
         Ok(format!("packet in at {}: {}", self.called(end), hex(bytes)))
     }
 
-    /// Takes what came out of ports: along cables it goes on, outside it is kept. Says whether anything came.
+    /// Takes what came out of ports: along cables it goes on, outside it is kept. Says whether
+    /// anything came.
     fn forward(&mut self) -> Step<bool> {
         let mut buffer = vec![0; 1 << 16];
         let mut frames = Vec::new();
@@ -342,7 +345,8 @@ impl Bench {
             .map_or_else(|why| why, |end| self.called(end))
     }
 
-    /// Packets and bytes of a counter's cell. Where there are several switches, the counter's name begins with that of its switch and a dot.
+    /// Packets and bytes of a counter's cell. Where there are several switches, the counter's name
+    /// begins with that of its switch and a dot.
     pub(crate) fn counter(&self, counter: &str, index: usize) -> Step<[u64; 2]> {
         let named = |node: &&Node| {
             let rest = counter.strip_prefix(&node.name);

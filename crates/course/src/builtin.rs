@@ -1,4 +1,5 @@
-//! The labs that are part of this program: what judges read comes from here, whatever a student's copy holds.
+//! The labs that are part of this program: what judges read comes from here, whatever a student's
+//! copy holds.
 
 use std::collections::BTreeMap;
 use std::io;

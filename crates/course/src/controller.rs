@@ -1,4 +1,5 @@
-//! Controllers that students write: switches of ours run, the controller fills them over P4Runtime, and packets go through them.
+//! Controllers that students write: switches of ours run, the controller fills them over P4Runtime,
+//! and packets go through them.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -80,7 +81,8 @@ pub(crate) fn has_p4runtime(tools: &Tools) -> Step<()> {
     let output = Command::new(&tools.python)
         .args(["-c", "import grpc, p4.v1.p4runtime_pb2"])
         .output();
-    // The package `p4runtime` alone brings protos that the newest protobuf does not take; the shell brings what fits together.
+    // The package `p4runtime` alone brings protos that the newest protobuf does not take; the shell
+    // brings what fits together.
     let mend = "`pip install p4runtime-shell` brings what controllers import; P4RUNTIME_CLIENTS names the Python that has it";
     match output {
         Ok(output) if output.status.success() => Ok(()),
@@ -171,7 +173,8 @@ impl Controller {
         })
     }
 
-    /// Waits until the controller has ended, or has said a line such as is waited for; `None` then, and also when time is over.
+    /// Waits until the controller has ended, or has said a line such as is waited for; `None` then,
+    /// and also when time is over.
     pub(crate) fn wait(&mut self, patience: Duration, line: impl Fn(&str) -> bool) -> Step<Wait> {
         let end = Instant::now() + patience;
         loop {
@@ -231,7 +234,8 @@ fn ran(tools: &Tools, file: &Path, bench: &Bench, info: &Path, json: &Path) -> S
     }
 }
 
-/// Sends a case's packets, and waits for what is expected of each. Returns what went otherwise; an error is the case's or the machine's fault.
+/// Sends a case's packets, and waits for what is expected of each. Returns what went otherwise; an
+/// error is the case's or the machine's fault.
 pub(crate) fn play(bench: &mut Bench, case: &Case) -> Step<Vec<String>> {
     let mut whys = Vec::new();
     let mut last = String::new();

@@ -36,7 +36,8 @@ pub enum Judge {
     },
     /// A scenario of the simulator deadlocks without tags, and not with them.
     Scenario,
-    /// A Python program fills a switch that runs `given/router.p4`, over P4Runtime; packets of all `cases/*.stf` go through it.
+    /// A Python program fills a switch that runs `given/router.p4`, over P4Runtime; packets of all
+    /// `cases/*.stf` go through it.
     Controller,
     /// An STF case passes on `programs/right.p4` and fails on every `programs/wrong-*.p4`.
     Test,
@@ -121,8 +122,9 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Opens a lab. One that this program knows, by the name of the folder or by its title, is judged by this program's cases unless
-    /// `cases` says otherwise, and its folder need hold no more than the work.
+    /// Opens a lab. One that this program knows, by the name of the folder or by its title, is
+    /// judged by this program's cases unless `cases` says otherwise, and its folder need hold no
+    /// more than the work.
     ///
     /// # Errors
     /// [`LabError`] if there is no `lab.yaml`, or it is none.
@@ -235,7 +237,8 @@ impl Lab {
     }
 }
 
-/// The lab of this program that a folder is a copy of: by the folder's name, or by the title in its `lab.yaml`.
+/// The lab of this program that a folder is a copy of: by the folder's name, or by the title in its
+/// `lab.yaml`.
 fn known(folder: &Path) -> Option<Builtin> {
     let resolved = folder.canonicalize();
     let names = [Some(folder), resolved.as_deref().ok()];

@@ -1,12 +1,15 @@
 //! Labs, and how what students hand in is judged.
 //!
-//! A lab is a folder: `lab.yaml` says what is handed in and how it is judged ([`Judge`]); the rest of the folder is for people (README, hints,
-//! solution) and for the judge (cases). Nothing that is judged needs rights. All but controllers are judged in this process; for those
-//! switches and a Python run, on loopback, and end with the judge.
+//! A lab is a folder: `lab.yaml` says what is handed in and how it is judged ([`Judge`]); the rest
+//! of the folder is for people (README, hints, solution) and for the judge (cases). Nothing that is
+//! judged needs rights. All but controllers are judged in this process; for those switches and a
+//! Python run, on loopback, and end with the judge.
 //!
-//! The labs of the course are part of this library: they are judged by its own cases, whatever a student's copy holds.
+//! The labs of the course are part of this library: they are judged by its own cases, whatever a
+//! student's copy holds.
 //!
-//! What judges say is about one packet wherever it can be: which one went wrong, what was expected, and where it went instead.
+//! What judges say is about one packet wherever it can be: which one went wrong, what was expected,
+//! and where it went instead.
 
 mod bench;
 mod builtin;
@@ -30,7 +33,8 @@ impl Lab {
     /// Judges what a student handed in. `tools` are for labs whose work is a controller.
     ///
     /// # Errors
-    /// [`LabError`] if the file cannot be read, or the lab itself is broken. What is wrong with the student's work is in the grade.
+    /// [`LabError`] if the file cannot be read, or the lab itself is broken. What is wrong with the
+    /// student's work is in the grade.
     pub fn grade(&self, file: &Path, tools: &Tools) -> Result<Grade, LabError> {
         let mut cases = match &self.judge {
             Judge::Program { substitute } => program::judge(self, file, substitute)?,

@@ -1,4 +1,5 @@
-//! Plan files that students compute, in whatever language: proven, on the lab's network, within its bounds.
+//! Plan files that students compute, in whatever language: proven, on the lab's network, within its
+//! bounds.
 
 use std::path::Path;
 

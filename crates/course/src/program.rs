@@ -152,7 +152,8 @@ pub(crate) fn play(program: &Arc<ValidProgram>, case: &Case) -> Vec<String> {
     told
 }
 
-/// The packet that a failure is about: the last that went in before its line, or the one that sent what nobody expected.
+/// The packet that a failure is about: the last that went in before its line, or the one that sent
+/// what nobody expected.
 fn packet_of<'s>(failure: &Failure, case: &Case, seen: &'s [Seen]) -> Option<(usize, &'s Seen)> {
     if failure.line == 0 {
         let mut sent = seen.iter().enumerate();

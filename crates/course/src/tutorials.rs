@@ -17,7 +17,8 @@ struct Exercise {
     name: &'static str,
     /// Our case.
     case: &'static str,
-    /// A text of the program that is another while it is judged, so that what it asks for can be seen with few packets.
+    /// A text of the program that is another while it is judged, so that what it asks for can be
+    /// seen with few packets.
     substitute: Option<(&'static str, &'static str)>,
 }
 
@@ -73,8 +74,9 @@ pub struct NotJudged {
     pub why: String,
 }
 
-/// Judges the exercises of a checkout: what students write, or the solutions. `tools` are for the one whose solution is a controller;
-/// where something is missing that it takes, the others are judged all the same.
+/// Judges the exercises of a checkout: what students write, or the solutions. `tools` are for the
+/// one whose solution is a controller; where something is missing that it takes, the others are
+/// judged all the same.
 ///
 /// # Errors
 /// [`LabError`] if a program is not where the exercises have it.

@@ -1,11 +1,12 @@
 //! Detection of deadlocks: queues that can never move again, whatever happens elsewhere.
 //!
-//! A queue that is paused waits for an input port and class of the next switch; that one may go on when
-//! enough of the packets charged to it have left; and they wait in queues of that switch. So the set of
-//! queues that can never move again is a greatest fixed point: begin with all paused queues, and leave
-//! out, until none is left to leave out, every queue whose far end would go on if all packets outside
-//! the set left. What remains is stuck whatever happens elsewhere, for each queue in it waits for others
-//! in it: it holds a cycle. It is reported when nothing in it moved for longer than any pause lasts.
+//! A queue that is paused waits for an input port and class of the next switch; that one may go on
+//! when enough of the packets charged to it have left; and they wait in queues of that switch. So
+//! the set of queues that can never move again is a greatest fixed point: begin with all paused
+//! queues, and leave out, until none is left to leave out, every queue whose far end would go on if
+//! all packets outside the set left. What remains is stuck whatever happens elsewhere, for each
+//! queue in it waits for others in it: it holds a cycle. It is reported when nothing in it moved
+//! for longer than any pause lasts.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,8 +49,8 @@ pub struct WaitEdge {
     pub to: QueueId,
 }
 
-/// The wait-for graph of a network's paused queues: from every queue to those of the next switch that hold
-/// its buffer there.
+/// The wait-for graph of a network's paused queues: from every queue to those of the next switch
+/// that hold its buffer there.
 pub fn wait_for<'a>(
     buffers: impl IntoIterator<Item = (usize, &'a Buffer)>,
     peer: impl Fn(usize, PortId) -> Option<(usize, PortId)>,
@@ -105,8 +106,8 @@ pub struct Detector {
 impl Detector {
     /// The deadlocks that are certain now and were not before.
     ///
-    /// `buffers` are all switches with their numbers; `peer` tells which switch and port stands at the
-    /// far end of a port, nothing where a host does or the link is down.
+    /// `buffers` are all switches with their numbers; `peer` tells which switch and port stands at
+    /// the far end of a port, nothing where a host does or the link is down.
     pub fn scan<'a>(
         &mut self,
         now: Nanos,
@@ -121,8 +122,9 @@ impl Detector {
         self.scan_of(now, snapshots(buffers), peer)
     }
 
-    /// The same, of what the switches told. They need not have told it at the same moment: what is reported
-    /// has not moved since before the oldest of them, if none is older than a pause can last.
+    /// The same, of what the switches told. They need not have told it at the same moment: what is
+    /// reported has not moved since before the oldest of them, if none is older than a pause can
+    /// last.
     pub fn scan_of(
         &mut self,
         now: Nanos,

@@ -5,9 +5,9 @@
 //! leave out members on dead ports and programs see the port status; it takes nothing in from a
 //! port that is down, sends nothing out of one, and counts what that costs.
 //!
-//! What the program sends leaves at once ([`Device::receive`]; [`EgressQueues`] hold what a port does
-//! not send at once, as `simple_switch` does), or, where a switch is to be lossless or to hold its ports'
-//! rates, waits in a shared [`buffer`] until its port is free ([`Device::accept`],
+//! What the program sends leaves at once ([`Device::receive`]; [`EgressQueues`] hold what a port
+//! does not send at once, as `simple_switch` does), or, where a switch is to be lossless or to hold
+//! its ports' rates, waits in a shared [`buffer`] until its port is free ([`Device::accept`],
 //! [`Device::transmit`]). That is a configuration of the one device: [`Device::set_buffer`].
 //! [`deadlock`] watches the buffers of a whole network.
 
@@ -136,7 +136,8 @@ pub struct Device<E> {
     bench: Bench,
 }
 
-/// Where a switch works on a packet: what comes out of the program, and what was lost. It means nothing between packets.
+/// Where a switch works on a packet: what comes out of the program, and what was lost. It means
+/// nothing between packets.
 #[derive(Debug, Default)]
 pub struct Bench {
     batch: Batch,
@@ -251,8 +252,8 @@ impl<E: Executor> Device<E> {
         old
     }
 
-    /// Tells the executor which ports there are; who exchanges its state does it again. Numbers without a port read as down, so
-    /// that the port status has no phantom ports.
+    /// Tells the executor which ports there are; who exchanges its state does it again. Numbers
+    /// without a port read as down, so that the port status has no phantom ports.
     pub fn tell_ports(&mut self) {
         let last = self.ports.iter().rposition(Option::is_some);
         let count = last.map_or(0, |last| u16::try_from(last + 1).unwrap_or(u16::MAX));
@@ -282,8 +283,8 @@ impl<E: Executor> Device<E> {
         self.run(now, port, bytes, Some(tracer))
     }
 
-    /// Takes many packets in, in order, and hands what is to be sent to `send`, which says what became of it: the same
-    /// as [`Device::receive`] on each, without memory per packet.
+    /// Takes many packets in, in order, and hands what is to be sent to `send`, which says what
+    /// became of it: the same as [`Device::receive`] on each, without memory per packet.
     pub fn receive_batch(
         &mut self,
         now: Nanos,
@@ -341,7 +342,8 @@ impl<E: Executor> Device<E> {
         }
     }
 
-    /// Says that a packet that had to wait leaves now; false if it cannot, for its port is down or gone.
+    /// Says that a packet that had to wait leaves now; false if it cannot, for its port is down or
+    /// gone.
     pub fn depart(&mut self, port: PortId, length: usize) -> bool {
         let Some(place) = self.port_mut(port) else {
             return false;

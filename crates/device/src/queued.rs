@@ -8,7 +8,8 @@ use wire::pfc;
 use crate::buffer::{Buffer, BufferConfig, BufferError, Departure, Offer};
 use crate::{Bench, Device, DeviceDrop, add};
 
-/// What a program made of frames that have not been taken in yet, and which of them is taken in next.
+/// What a program made of frames that have not been taken in yet, and which of them is taken in
+/// next.
 #[derive(Debug, Default)]
 pub struct Ahead {
     batch: Batch,
@@ -19,8 +20,8 @@ pub struct Ahead {
 }
 
 impl<E: Executor> Device<E> {
-    /// From now on packets wait in a buffer like this, an empty one; without a configuration they leave at
-    /// once. Ports that are down are down in the buffer as well.
+    /// From now on packets wait in a buffer like this, an empty one; without a configuration they
+    /// leave at once. Ports that are down are down in the buffer as well.
     ///
     /// # Errors
     /// [`BufferError`]; then nothing has changed.
@@ -45,7 +46,8 @@ impl<E: Executor> Device<E> {
         self.buffer.as_mut()
     }
 
-    /// Says that a link came up or went down, to the program and to the buffer. An unknown port is ignored.
+    /// Says that a link came up or went down, to the program and to the buffer. An unknown port is
+    /// ignored.
     pub fn set_link_up(&mut self, now: Nanos, port: PortId, up: bool) {
         if self.set_port_up(port, up).is_ok()
             && let Some(buffer) = &mut self.buffer
@@ -54,8 +56,8 @@ impl<E: Executor> Device<E> {
         }
     }
 
-    /// Has what a frame from this port will need fetched to the processor's cache. A hint for drivers of many
-    /// switches; it changes nothing.
+    /// Has what a frame from this port will need fetched to the processor's cache. A hint for
+    /// drivers of many switches; it changes nothing.
     pub fn prefetch(&self, port: PortId) {
         if let Some(place) = self.ports.get(usize::from(port.get())) {
             prefetch(place);
@@ -65,9 +67,9 @@ impl<E: Executor> Device<E> {
         }
     }
 
-    /// Takes a frame in: a PFC frame stops or starts queues, everything else goes through the program and
-    /// into the buffer. `padding` is how many zero bytes at the frame's end are not in `bytes`; the program
-    /// does not see them. What was lost is told by [`Device::drops`].
+    /// Takes a frame in: a PFC frame stops or starts queues, everything else goes through the
+    /// program and into the buffer. `padding` is how many zero bytes at the frame's end are not in
+    /// `bytes`; the program does not see them. What was lost is told by [`Device::drops`].
     ///
     /// Without a buffer the frame is lost to whoever does not take [`Device::receive`] instead.
     pub fn accept(&mut self, now: Nanos, port: PortId, bytes: &[u8], padding: u32) {
@@ -76,7 +78,8 @@ impl<E: Executor> Device<E> {
         self.bench = bench;
     }
 
-    /// The same on a bench that switches may share, so that it stays in the cache; it tells what was lost.
+    /// The same on a bench that switches may share, so that it stays in the cache; it tells what
+    /// was lost.
     pub fn accept_on(
         &mut self,
         bench: &mut Bench,
@@ -107,21 +110,25 @@ impl<E: Executor> Device<E> {
         }
     }
 
-    /// Whether the program is run on a frame from this port: on none of a port that is down or is not there, nor on PFC frames.
+    /// Whether the program is run on a frame from this port: on none of a port that is down or is
+    /// not there, nor on PFC frames.
     pub fn is_for_program(&self, port: PortId, bytes: &[u8]) -> bool {
         self.port(port).is_some_and(|place| place.up) && !is_mac_control(bytes)
     }
 
-    /// Runs the program on frames that will be taken in later, each by [`Device::accept_ahead`], in this order. For drivers that know
-    /// what comes, of switches whose packets are [independent](p4exec::are_packets_independent): the program runs faster on many packets
-    /// at once. All are [for the program](Device::is_for_program); until they have been taken in, neither tables nor ports change.
+    /// Runs the program on frames that will be taken in later, each by [`Device::accept_ahead`], in
+    /// this order. For drivers that know what comes, of switches whose packets are
+    /// [independent](p4exec::are_packets_independent): the program runs faster on many packets at
+    /// once. All are [for the program](Device::is_for_program); until they have been taken in,
+    /// neither tables nor ports change.
     pub fn run_ahead(&mut self, now: Nanos, packets: &[(PortId, &[u8])], ahead: &mut Ahead) {
         ahead.batch.clear();
         (ahead.arrival, ahead.sent, ahead.dropped) = (0, 0, 0);
         self.executor.process_batch(now, packets, &mut ahead.batch);
     }
 
-    /// [`Device::accept_on`] of the next of the frames that the program has been run on; of its length with padding, and its padding.
+    /// [`Device::accept_on`] of the next of the frames that the program has been run on; of its
+    /// length with padding, and its padding.
     pub fn accept_ahead(
         &mut self,
         (bench, ahead): (&mut Bench, &mut Ahead),

@@ -1,9 +1,11 @@
-//! Egress queues as BMv2's simple_switch has them: some per port, numbered by `standard_metadata.priority`, the highest
-//! first; each with a depth and a rate in packets per second. No clock: time is an argument.
+//! Egress queues as BMv2's simple_switch has them: some per port, numbered by
+//! `standard_metadata.priority`, the highest first; each with a depth and a rate in packets per
+//! second. No clock: time is an argument.
 //!
-//! A packet of a queue with a rate gets its time of departure when it arrives, one interval after the packet before it,
-//! and waits until then; if as many wait as the queue is deep it is lost. Without a rate it leaves at once, and the queues only
-//! decide which of the packets that leave together goes first.
+//! A packet of a queue with a rate gets its time of departure when it arrives, one interval after
+//! the packet before it, and waits until then; if as many wait as the queue is deep it is lost.
+//! Without a rate it leaves at once, and the queues only decide which of the packets that leave
+//! together goes first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU8;
@@ -82,8 +84,8 @@ pub struct EgressQueues {
 }
 
 impl EgressQueues {
-    /// So many queues per port, without limits. `None` is one queue for packets of any priority; of one that is asked for
-    /// only packets of priority 0 are taken, as in BMv2.
+    /// So many queues per port, without limits. `None` is one queue for packets of any priority; of
+    /// one that is asked for only packets of priority 0 are taken, as in BMv2.
     #[must_use]
     pub fn new(count: Option<NonZeroU8>) -> Self {
         let shape = Shape {
@@ -215,7 +217,8 @@ impl EgressQueues {
         heads.map(|(due, _)| Nanos::new(*due)).min()
     }
 
-    /// Lets the packets of a port go that wait, and keeps its settings: the next port of this number does not send them.
+    /// Lets the packets of a port go that wait, and keeps its settings: the next port of this
+    /// number does not send them.
     pub fn clear(&mut self, port: PortId) {
         for queue in self.ports.get_mut(&port).into_iter().flatten() {
             self.waiting -= queue.waiting.len();
@@ -279,7 +282,8 @@ mod tests {
         assert!(queues.set(low, QueueSetting::Rate(1000)));
         assert!(queues.set(low, QueueSetting::Depth(2)));
         let start = 10 * SECOND;
-        // One leaves at once, two wait, one is lost; the other queue and the other port have no limit.
+        // One leaves at once, two wait, one is lost; the other queue and the other port have no
+        // limit.
         let taken: Vec<bool> = (0..4)
             .map(|m| push(&mut queues, start, PORT, 0, m))
             .collect();

@@ -18,8 +18,8 @@ pub fn make_folder(path: &Path) -> Result<(), FileError> {
     fs::create_dir_all(path).map_err(at(path))
 }
 
-/// Makes a folder that files of fixed names will go to, or takes one that is empty or was made for the same `kind` (as in
-/// "simulation report") before.
+/// Makes a folder that files of fixed names will go to, or takes one that is empty or was made for
+/// the same `kind` (as in "simulation report") before.
 ///
 /// # Errors
 /// A folder that holds anything else, or cannot be made.

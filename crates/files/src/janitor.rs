@@ -1,8 +1,9 @@
 //! What is to go when this process ends, however it ends.
 //!
-//! A process that is killed removes nothing. So the first thing that must not stay starts a helper, a shell that reads
-//! orders from a pipe: when this process is gone the pipe ends, and the helper removes what is left. It stands in a
-//! process group of its own and ignores signals, so that what ends a whole group spares it.
+//! A process that is killed removes nothing. So the first thing that must not stay starts a helper,
+//! a shell that reads orders from a pipe: when this process is gone the pipe ends, and the helper
+//! removes what is left. It stands in a process group of its own and ignores signals, so that what
+//! ends a whole group spares it.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;

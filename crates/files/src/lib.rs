@@ -1,17 +1,18 @@
 //! Files and folders that users name: written whole or not at all, and only where they may be.
 //!
-//! - A regular file is written beside its place and renamed into it; it keeps its mode and owner. A symbolic link is
-//!   followed. A file that has several names, or an owner that this process cannot give, is written in its place.
+//! - A regular file is written beside its place and renamed into it; it keeps its mode and owner. A
+//!   symbolic link is followed. A file that has several names, or an owner that this process cannot
+//!   give, is written in its place.
 //! - Devices, pipes and sockets are written through: they are never replaced.
 //! - A file without any right to write is left alone, even where the user (root) could.
 //! - Folders above a file or folder are made.
-//! - A folder that a command fills with files of fixed names carries a [mark](claim): the same command may fill it again,
-//!   nobody else's files are overwritten.
+//! - A folder that a command fills with files of fixed names carries a [mark](claim): the same
+//!   command may fill it again, nobody else's files are overwritten.
 //!
 //! - Temporary folders go with their process, also where it is killed ([`Scratch`], [`janitor`]).
 //!
-//! Every write is checked to its end. Where there are no owners, modes and processes (WebAssembly) there is only what needs
-//! none of them.
+//! Every write is checked to its end. Where there are no owners, modes and processes (WebAssembly)
+//! there is only what needs none of them.
 
 mod folder;
 #[cfg(unix)]

@@ -18,7 +18,8 @@ const NEW_MODE: u32 = 0o666;
 pub(crate) enum Place {
     /// Beside its place, then renamed.
     Beside(Beside),
-    /// To what stands there: a device, a pipe, or a file that a rename would part from its other names or its owner.
+    /// To what stands there: a device, a pipe, or a file that a rename would part from its other
+    /// names or its owner.
     Through(File),
 }
 
@@ -31,7 +32,8 @@ pub(crate) struct Beside {
 
 impl Place {
     pub(crate) fn of(path: &Path) -> Result<Self, FileError> {
-        // A descriptor of this process: what it leads to is the caller's, at the place that it stands at.
+        // A descriptor of this process: what it leads to is the caller's, at the place that it
+        // stands at.
         if is_descriptor(path) {
             return through(path, OpenOptions::new().append(true)).map_err(at(path));
         }

@@ -18,7 +18,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     }
 }
 
-/// Like [`write`](fn@write), and the file is on the disk when this returns, also after a power failure.
+/// Like [`write`](fn@write), and the file is on the disk when this returns, also after a power
+/// failure.
 ///
 /// # Errors
 /// A place that cannot or must not be written.
@@ -29,7 +30,8 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     }
 }
 
-/// Opens a file that grows while a command runs (a capture): a regular one is emptied, in its place.
+/// Opens a file that grows while a command runs (a capture): a regular one is emptied, in its
+/// place.
 ///
 /// # Errors
 /// A place that cannot or must not be written.

@@ -1,4 +1,5 @@
-//! A temporary folder goes with its process, whatever ends that. The test is its own victim: it runs itself again.
+//! A temporary folder goes with its process, whatever ends that. The test is its own victim: it
+//! runs itself again.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::fs;
@@ -66,7 +67,8 @@ fn it_goes_however_the_process_ends() {
     }
 }
 
-/// Whether this process was started with a signal ignored: SIGHUP under `nohup`, SIGINT behind `&` in a script.
+/// Whether this process was started with a signal ignored: SIGHUP under `nohup`, SIGINT behind `&`
+/// in a script.
 fn is_ignored(signal: Signal) -> bool {
     let bit = 1_u64 << (signal.as_raw() - 1);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

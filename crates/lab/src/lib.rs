@@ -1,5 +1,5 @@
-//! Networks of real switches: scenarios in namespaces of this machine, drills of running switches, networks of a student's own, and
-//! files for engines that run containers.
+//! Networks of real switches: scenarios in namespaces of this machine, drills of running switches,
+//! networks of a student's own, and files for engines that run containers.
 
 pub mod drill;
 pub mod emulate;

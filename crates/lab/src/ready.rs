@@ -1,4 +1,5 @@
-//! Where a switch of ours listens, as it says when it is ready: it binds port 0, and the system chooses.
+//! Where a switch of ours listens, as it says when it is ready: it binds port 0, and the system
+//! chooses.
 
 use std::fs;
 use std::net::SocketAddr;

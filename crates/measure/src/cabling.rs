@@ -49,7 +49,8 @@ pub struct CablingFigure {
     pub metres_per_rack: f64,
     /// Transceivers.
     pub transceivers: usize,
-    /// Links that the best halving cuts of those that were found: a bound of the bisection bandwidth, in links.
+    /// Links that the best halving cuts of those that were found: a bound of the bisection
+    /// bandwidth, in links.
     pub bisection: u64,
     /// Cost in millions of dollars without fibers.
     pub cost_without_fiber: Option<f64>,
@@ -57,7 +58,8 @@ pub struct CablingFigure {
     pub cost: Option<f64>,
     /// What FC23 prints.
     pub paper: PaperCabling,
-    /// Whether OCSs, copper and transceivers are FC23's, and the cost at FC23's length of fiber within 0.5 % of it.
+    /// Whether OCSs, copper and transceivers are FC23's, and the cost at FC23's length of fiber
+    /// within 0.5 % of it.
     pub agrees: bool,
     /// Seconds for making and cabling it.
     pub seconds: f64,

@@ -1,4 +1,5 @@
-//! Cables and cost of the Clos networks that FC23's Table 4 sets beside Flattened Clos, by its layout of appendix A.4.2.
+//! Cables and cost of the Clos networks that FC23's Table 4 sets beside Flattened Clos, by its
+//! layout of appendix A.4.2.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +7,13 @@ use topology::cabling::{PriceError, Prices};
 
 /// A Clos of leaves, aggregation switches and spines, cabled. All switches have [`PORTS`] ports.
 ///
-/// What FC23 says of their sizes leaves much open. The following makes all its numbers of switches, transceivers and metres:
-/// - A pod has as many aggregation switches as a leaf has links up, and at most half as many leaves as a switch has ports; hosts are
-///   spread over as few pods as hold them, and each pod is cabled for as many leaves.
-/// - Every spine has the same number of links to every pod: as many as its ports allow. That gives the number of spines.
+/// What FC23 says of their sizes leaves much open. The following makes all its numbers of switches,
+/// transceivers and metres:
+/// - A pod has as many aggregation switches as a leaf has links up, and at most half as many leaves
+///   as a switch has ports; hosts are spread over as few pods as hold them, and each pod is cabled
+///   for as many leaves.
+/// - Every spine has the same number of links to every pod: as many as its ports allow. That gives
+///   the number of spines.
 /// - If there are more pods than ports, a spine is a Clos of two layers itself, with copper within.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosCabling {
@@ -21,8 +25,8 @@ pub struct ClosCabling {
     pub copper_cables: u64,
     /// Fibers by the distance that they cross, from rack to rack.
     pub fibers: BTreeMap<u64, u64>,
-    /// Links that the best halving of the network cuts: half of those between pods and spines, on whole multiples of
-    /// half a switch's ports of pods where spines are networks.
+    /// Links that the best halving of the network cuts: half of those between pods and spines, on
+    /// whole multiples of half a switch's ports of pods where spines are networks.
     pub bisection: u64,
 }
 
@@ -41,8 +45,8 @@ const COPPER: f64 = 2.0;
 pub const CLOS_PITCH: f64 = 2.0;
 
 impl ClosCabling {
-    /// The Clos for so many hosts with so many of them at a leaf; `None` if it takes more layers, or leaves have no links up or no
-    /// hosts.
+    /// The Clos for so many hosts with so many of them at a leaf; `None` if it takes more layers,
+    /// or leaves have no links up or no hosts.
     #[must_use]
     pub fn new(hosts: u32, hosts_per_leaf: u16) -> Option<Self> {
         let (hosts, per_leaf) = (u64::from(hosts), u64::from(hosts_per_leaf));
@@ -90,8 +94,8 @@ impl ClosCabling {
         })
     }
 
-    /// How many hosts a leaf has at least so that the Clos for `hosts` hosts carries no more than `bisection` from half to half, as FC23's
-    /// section A.4.3 chooses it.
+    /// How many hosts a leaf has at least so that the Clos for `hosts` hosts carries no more than
+    /// `bisection` from half to half, as FC23's section A.4.3 chooses it.
     #[must_use]
     pub fn hosts_per_leaf_within(hosts: u32, bisection: u64) -> Option<u16> {
         let ports = u16::try_from(PORTS).ok()?;

@@ -1,5 +1,6 @@
-//! Packets through the engine with one data-plane thread and with several. Ports are in memory: each thread finds the next packets of its
-//! flows there and leaves what it sends, so that no sender and no system call bounds it; all else is as in the switch.
+//! Packets through the engine with one data-plane thread and with several. Ports are in memory:
+//! each thread finds the next packets of its flows there and leaves what it sends, so that no
+//! sender and no system call bounds it; all else is as in the switch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -60,11 +61,14 @@ pub struct CoresRun {
     pub packets_per_second: f64,
     /// The same over one thread's.
     pub ratio: f64,
-    /// The middle of the ratios of runs that followed each other: others at work on the machine change it less.
+    /// The middle of the ratios of runs that followed each other: others at work on the machine
+    /// change it less.
     pub paired_ratio: f64,
-    /// Packets per second of processor time, over one thread's: what threads cost each other while they run.
+    /// Packets per second of processor time, over one thread's: what threads cost each other while
+    /// they run.
     pub efficiency: Option<f64>,
-    /// The share of the time in which the threads had no processor: they waited for each other, or others had it.
+    /// The share of the time in which the threads had no processor: they waited for each other, or
+    /// others had it.
     pub off_processor: Option<f64>,
 }
 

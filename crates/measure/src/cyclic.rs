@@ -1,4 +1,5 @@
-//! How many random graphs have a cycle of buffers under shortest paths with one tag, as FC23's Figure 3 counts them.
+//! How many random graphs have a cycle of buffers under shortest paths with one tag, as FC23's
+//! Figure 3 counts them.
 
 use plot::{Axis, Plot, Stroke};
 use quantities::Progress;
@@ -38,7 +39,8 @@ impl ExpanderKind {
         }
     }
 
-    /// The numbers of switches that are tried: an Xpander has a multiple of one more than fabric ports.
+    /// The numbers of switches that are tried: an Xpander has a multiple of one more than fabric
+    /// ports.
     fn sizes(self) -> impl Iterator<Item = u32> {
         let groups = u32::from(FABRIC_PORTS) + 1;
         let step = match self {
@@ -78,7 +80,8 @@ impl ExpanderKind {
 /// Which switches send to which.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Traffic {
-    /// The share of the other switches, drawn at random, to which every switch sends; 1 for all to all.
+    /// The share of the other switches, drawn at random, to which every switch sends; 1 for all to
+    /// all.
     pub share: f64,
 }
 

@@ -63,8 +63,8 @@ pub struct PaperPaths {
 /// What one network has.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlattenedFigure {
-    /// Its name: switches, ports, links of a switch from each layer to the next; FC23's eta, where links run through optical
-    /// circuit switches of 320 ports.
+    /// Its name: switches, ports, links of a switch from each layer to the next; FC23's eta, where
+    /// links run through optical circuit switches of 320 ports.
     pub case: String,
     /// The fewest virtual layers by the rule of FC23 section 3.3.
     pub layers_needed: Option<u8>,
@@ -199,7 +199,8 @@ impl FlattenedTable {
                 large((5000, S5, 13.28, 5.75, None, Some(9))),
                 optical(32, (5000, S5, 13.28, 5.75, None, Some(9))),
             ],
-            // For 2000 and 3000 switches the table repeats Table 1's minima where the shortest length should stand.
+            // For 2000 and 3000 switches the table repeats Table 1's minima where the shortest
+            // length should stand.
             Self::LargeSwitches => vec![
                 beside(
                     large((500, S7, 16.08, 4.57, Some(3.20), None)),
@@ -256,7 +257,8 @@ impl FlattenedNetwork {
 }
 
 impl FlattenedCase {
-    /// The network's name, and FC23's eta where links run through optical circuit switches: `500 x 64 7-6-7, eta 4`.
+    /// The network's name, and FC23's eta where links run through optical circuit switches: `500 x
+    /// 64 7-6-7, eta 4`.
     #[must_use]
     pub fn name(&self) -> String {
         let eta = self.optical.and_then(|optical| optical.eta);

@@ -1,4 +1,5 @@
-//! Halves of a network with few links between them (Fiduccia and Mattheyses): an upper bound of its bisection bandwidth.
+//! Halves of a network with few links between them (Fiduccia and Mattheyses): an upper bound of its
+//! bisection bandwidth.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,8 @@ use topology::{Fabric, Topology};
 /// Random halves to begin with.
 const STARTS: u64 = 16;
 
-/// The fewest links between switches that were found to cut the network into two halves, equal but for one switch.
+/// The fewest links between switches that were found to cut the network into two halves, equal but
+/// for one switch.
 #[must_use]
 pub(super) fn halving(topology: &Topology, seed: u64) -> u64 {
     let fabric = Fabric::new(topology);
@@ -61,8 +63,8 @@ impl<'a> Halves<'a> {
         self.cut()
     }
 
-    /// Moves every switch once, the best first, from the larger half; then takes back all after the best moment. Whether fewer
-    /// links are cut.
+    /// Moves every switch once, the best first, from the larger half; then takes back all after the
+    /// best moment. Whether fewer links are cut.
     fn pass(&mut self) -> bool {
         let nodes = self.near.len();
         let mut gain: Vec<i64> = (0..nodes).map(|node| self.gain(node)).collect();
@@ -81,7 +83,8 @@ impl<'a> Halves<'a> {
             for &other in self.near[node].iter().filter(|&&other| other != node) {
                 let entry = (gain[other], other);
                 let side = usize::from(self.right[other]);
-                // A link to the half that the switch has left is cut now, one to that which it has joined no longer.
+                // A link to the half that the switch has left is cut now, one to that which it has
+                // joined no longer.
                 gain[other] += if self.right[other] == from_right {
                     2
                 } else {
@@ -156,7 +159,8 @@ mod tests {
             cables: Cables::default(),
         };
         let cut = halving(&jellyfish.generate().unwrap(), 1);
-        // n (d/4 - 0.7632 sqrt(d/4)) for random regular graphs of large degree (Dembo, Montanari, Sen 2017).
+        // n (d/4 - 0.7632 sqrt(d/4)) for random regular graphs of large degree (Dembo, Montanari,
+        // Sen 2017).
         let expected = 200.0 * (5.0 - 0.7632 * 5f64.sqrt());
         let ratio = cut as f64 / expected;
         assert!((0.95..1.08).contains(&ratio), "{cut} beside {expected}");

@@ -1,10 +1,12 @@
-//! csg-htsim, Broadcom's simulator of packets, beside ours: the same fat-tree, rates and lengths, every host sending to the same
-//! other one, packets as long, switches that lose nothing by PFC (`htsim_roce`). It runs no program in its switches; its
-//! receivers acknowledge every packet, and its flows are finite.
+//! csg-htsim, Broadcom's simulator of packets, beside ours: the same fat-tree, rates and lengths,
+//! every host sending to the same other one, packets as long, switches that lose nothing by PFC
+//! (`htsim_roce`). It runs no program in its switches; its receivers acknowledge every packet, and
+//! its flows are finite.
 //!
-//! It does not count what passes its switches. All flows are played to their end, so that the number of their packets follows
-//! from their bytes, and what passes switches from that and the switches between two hosts of a fat-tree: data on
-//! the way there, an acknowledgement for each on the way back. A run in which anything was sent again is not counted.
+//! It does not count what passes its switches. All flows are played to their end, so that the
+//! number of their packets follows from their bytes, and what passes switches from that and the
+//! switches between two hosts of a fat-tree: data on the way there, an acknowledgement for each on
+//! the way back. A run in which anything was sent again is not counted.
 
 use std::ffi::OsString;
 use std::fs;
@@ -108,7 +110,8 @@ pub struct HtsimBench<'a> {
 }
 
 impl<'a> HtsimBench<'a> {
-    /// `None` where no variable names the program and it is not on PATH. Files are written to `scratch`.
+    /// `None` where no variable names the program and it is not on PATH. Files are written to
+    /// `scratch`.
     ///
     /// # Errors
     /// [`HtsimError`].
@@ -175,7 +178,8 @@ impl<'a> HtsimBench<'a> {
         })
     }
 
-    /// Runs it for so many microseconds of its own time: what it says, and the processor time that it took.
+    /// Runs it for so many microseconds of its own time: what it says, and the processor time that
+    /// it took.
     fn play(&self, micros: u64) -> Result<(String, f64), HtsimError> {
         let hosts = self.k.pow(3) / 4;
         let mut child = Command::new(&self.program)
@@ -314,7 +318,8 @@ mod tests {
         // Programs that play nothing.
         let told = of("true").unwrap().unwrap().run().unwrap_err();
         assert!(matches!(told, HtsimError::Silent), "{told}");
-        // Written by another process: one that others start meanwhile would inherit the open file, which then cannot be run.
+        // Written by another process: one that others start meanwhile would inherit the open file,
+        // which then cannot be run.
         let script = "printf '#!/bin/sh\necho New: 0 Rtx: 7\n' > lossy && chmod +x lossy";
         let mut write = Command::new("sh");
         let written = write.args(["-c", script]).current_dir(scratch.path());

@@ -159,7 +159,8 @@ const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so";
 /// How often OpenSM is started until the simulator is there.
 const TRIES: usize = 20;
 
-/// How long OpenSM may take for a network, all starts together: some ten times as long as for the largest of ours.
+/// How long OpenSM may take for a network, all starts together: some ten times as long as for the
+/// largest of ours.
 const OPENSM_LIMIT: Duration = Duration::from_secs(120);
 /// How often it is looked whether OpenSM has ended.
 const LOOK: Duration = Duration::from_millis(20);

@@ -1,5 +1,5 @@
-//! A large table to measure: an access list over the five-tuple, flows, or routes; its entries and its
-//! packets.
+//! A large table to measure: an access list over the five-tuple, flows, or routes; its entries and
+//! its packets.
 
 use std::collections::BTreeSet;
 
@@ -123,8 +123,8 @@ impl LargeTable {
         }
     }
 
-    /// Fills the table and returns packets that its entries match: one for each of `flows` of them, or, if more are asked for than
-    /// there are entries, each for one drawn at random.
+    /// Fills the table and returns packets that its entries match: one for each of `flows` of them,
+    /// or, if more are asked for than there are entries, each for one drawn at random.
     ///
     /// # Errors
     /// What the table refuses.

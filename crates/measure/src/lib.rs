@@ -1,7 +1,7 @@
 //! Figures: the machine they were taken on, time, memory, and the benchmarks.
 //!
-//! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer runs, gives the
-//! ratio to it.
+//! Speed and memory live here and never in tests. A benchmark names its machine and, where a peer
+//! runs, gives the ratio to it.
 
 mod cabling;
 mod clos_cabling;

@@ -106,8 +106,8 @@ struct Seen {
     done: AtomicBool,
 }
 
-/// Looks all the time, and before everybody else where the system permits it, so that it is never late: a late one would make us look
-/// better than we are.
+/// Looks all the time, and before everybody else where the system permits it, so that it is never
+/// late: a late one would make us look better than we are.
 fn observe(seen: &Seen, engine: &EngineHandle, carrier: &CarrierLosses, mut news: LinkMessages) {
     // On a single processor, who looks all the time would keep from running what is looked for.
     if thread::available_parallelism().is_ok_and(|count| count.get() > 1) {
@@ -146,8 +146,9 @@ fn note(place: &AtomicU64, engine: &EngineHandle) {
     let _ = place.compare_exchange(0, now, Ordering::AcqRel, Ordering::Relaxed);
 }
 
-/// Takes a link down and up again many times, at the switch's own end and at the other. An observer, which looks all the time, sees when the
-/// carrier goes and when the kernel tells of it; the data plane says when it was told, and when it had noted that.
+/// Takes a link down and up again many times, at the switch's own end and at the other. An
+/// observer, which looks all the time, sees when the carrier goes and when the kernel tells of it;
+/// the data plane says when it was told, and when it had noted that.
 ///
 /// # Errors
 /// [`PortsError::Net`] where the machine does not let us make namespaces and raw sockets.
@@ -158,8 +159,8 @@ pub fn measure_links() -> Result<Vec<LinkFigure>, PortsError> {
         let _ = namespace.set("ipv6/conf/default/disable_ipv6", "1");
     }
     lab.run(|| {
-        // An interface with the same number as its other end is taken for one without: the kernel tells of its
-        // carrier a second late. One pair more, and the numbers differ.
+        // An interface with the same number as its other end is taken for one without: the kernel
+        // tells of its carrier a second late. One pair more, and the numbers differ.
         let _other = Veth::new(End::here("other1"), End::here("other2"))?;
         let _pair = Veth::new(End::here(NAME), End::inside(NAME, &far))?;
         let other = far.run(Rtnl::open)??;

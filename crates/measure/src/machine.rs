@@ -48,13 +48,15 @@ impl Machine {
     }
 }
 
-/// The most memory that this process has held since its start or [`reset_peak_memory`], where the kernel tells (Linux).
+/// The most memory that this process has held since its start or [`reset_peak_memory`], where the
+/// kernel tells (Linux).
 #[must_use]
 pub fn peak_memory() -> Option<Bytes> {
     kibibytes("/proc/self/status", "VmHWM")
 }
 
-/// The processor time that threads of a process have taken: those of this name, or all; where the kernel tells (Linux).
+/// The processor time that threads of a process have taken: those of this name, or all; where the
+/// kernel tells (Linux).
 #[must_use]
 pub(super) fn thread_time(process: u32, name: Option<&str>) -> Option<Duration> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
@@ -82,8 +84,8 @@ pub(super) fn resident_memory_of(process: u32) -> Option<Bytes> {
     kibibytes(&format!("/proc/{process}/status"), "VmRSS")
 }
 
-/// What another process has in memory: all, its share of that (what it shares with others counts in equal parts), and what no other
-/// has, where the kernel tells (Linux).
+/// What another process has in memory: all, its share of that (what it shares with others counts in
+/// equal parts), and what no other has, where the kernel tells (Linux).
 #[must_use]
 pub(super) fn memory_parts(process: u32) -> Option<[Bytes; 3]> {
     let file = format!("/proc/{process}/smaps_rollup");

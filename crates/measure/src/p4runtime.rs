@@ -1,5 +1,6 @@
-//! P4Runtime at full load: a million entries written and read back over loopback gRPC, by our switch as a process of its
-//! own and by BMv2's simple_switch_grpc where it is installed, in turns and from the same client.
+//! P4Runtime at full load: a million entries written and read back over loopback gRPC, by our
+//! switch as a process of its own and by BMv2's simple_switch_grpc where it is installed, in turns
+//! and from the same client.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,7 +14,8 @@ use thiserror::Error;
 
 use super::machine::resident_memory_of;
 
-/// How often each server runs, every time as a new process; the best rates count, and the last run's memory.
+/// How often each server runs, every time as a new process; the best rates count, and the last
+/// run's memory.
 const ROUNDS: usize = 3;
 /// Updates in one batch.
 const BATCH: usize = 1000;
@@ -146,8 +148,9 @@ fn once(
     Ok((rates, grown))
 }
 
-/// Writes and reads `entries` entries by longest prefix and by exact match, and tells of each step. `command` is our own
-/// program; `json` is [`PROGRAM`] compiled for BMv2, where it is to be run beside.
+/// Writes and reads `entries` entries by longest prefix and by exact match, and tells of each step.
+/// `command` is our own program; `json` is [`PROGRAM`] compiled for BMv2, where it is to be run
+/// beside.
 ///
 /// # Errors
 /// [`RuntimeError`] if a server does not start or refuses.

@@ -1,8 +1,9 @@
-//! Flows through a Flattened Clos, over its disjoint paths and over edge-disjoint spanning trees, and through a Clos of as many hosts, in
-//! the simulator: how long they take, with DCQCN and PFC (FC23 section 5).
+//! Flows through a Flattened Clos, over its disjoint paths and over edge-disjoint spanning trees,
+//! and through a Clos of as many hosts, in the simulator: how long they take, with DCQCN and PFC
+//! (FC23 section 5).
 //!
-//! FC23 says neither how long its flows are nor when they begin: here all flows of a pattern are equally long, begin at random within a
-//! window, and are the same in all three networks.
+//! FC23 says neither how long its flows are nor when they begin: here all flows of a pattern are
+//! equally long, begin at random within a window, and are the same in all three networks.
 
 use std::sync;
 
@@ -72,7 +73,8 @@ pub struct PacketFigure {
     pub completed: usize,
     /// Bytes of each.
     pub flow_bytes: u64,
-    /// The median of completion times in milliseconds; absent while half of the flows have not arrived.
+    /// The median of completion times in milliseconds; absent while half of the flows have not
+    /// arrived.
     pub p50_ms: Option<f64>,
     /// The 99th percentile.
     pub p99_ms: Option<f64>,
@@ -316,7 +318,8 @@ impl PacketBench {
         Ok((outcome.report, bytes))
     }
 
-    /// The flows of a pattern, and the bytes of each. Where a switch sends to few others it has as many flows as hosts.
+    /// The flows of a pattern, and the bytes of each. Where a switch sends to few others it has as
+    /// many flows as hosts.
     fn demands(&self, pattern: Pattern, fabric: &Fabric) -> (Vec<Demand>, u64) {
         let hosts = TABLE_3_NETWORK.hosts_per_switch();
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
@@ -378,7 +381,8 @@ fn flattened_plan(topology: &Topology) -> Result<CheckedPlan, FlattenedBenchErro
     Ok(check(tables, &Options::default())?)
 }
 
-/// The Clos of 148 switches: four pods of 16 leaves of 18 hosts and 14 aggregation switches, each of those with 8 links to both spines of its plane.
+/// The Clos of 148 switches: four pods of 16 leaves of 18 hosts and 14 aggregation switches, each
+/// of those with 8 links to both spines of its plane.
 fn clos_plan() -> Result<CheckedPlan, FlattenedBenchError> {
     let clos = ThreeLayerClos {
         pods: 4,
@@ -398,7 +402,8 @@ fn clos_plan() -> Result<CheckedPlan, FlattenedBenchError> {
     Ok(check(tables, &Options::default())?)
 }
 
-/// PFC at 11 % of the free buffer, as FC23 has it; buffer and marks as in HPCC19's networks of 25 Gb/s, on which it draws.
+/// PFC at 11 % of the free buffer, as FC23 has it; buffer and marks as in HPCC19's networks of 25
+/// Gb/s, on which it draws.
 fn switches() -> SwitchSpec {
     let kilobytes = |count: u64| Size(Bytes::new(count * 1000));
     SwitchSpec {

@@ -1,4 +1,5 @@
-//! How much faster several threads simulate a network, and from the work of their windows what more cores would give.
+//! How much faster several threads simulate a network, and from the work of their windows what more
+//! cores would give.
 
 use netsim::simulate::{Outcome, Scenario, Session, SimulateError, Threads, Windows, meet};
 use serde::Serialize;
@@ -26,14 +27,16 @@ pub struct SharedFigure {
     pub same: bool,
 }
 
-/// What so many cores would give, computed from the events of every window and the measured time of an event.
+/// What so many cores would give, computed from the events of every window and the measured time of
+/// an event.
 #[derive(Clone, Debug, Serialize)]
 pub struct Projection {
     /// Cores, each with a part.
     pub cores: usize,
     /// Windows of that partition, counted in a run.
     pub windows: Windows,
-    /// All events over the sum, window by window, of those of the part that had the most: the speed-up if waiting took no time.
+    /// All events over the sum, window by window, of those of the part that had the most: the
+    /// speed-up if waiting took no time.
     pub balance: f64,
     /// The speed-up if threads take in proportion to their number to meet, as two here do.
     pub speedup: f64,
@@ -60,7 +63,8 @@ pub struct ParallelFigure {
     pub projections: Vec<Projection>,
 }
 
-/// Simulates for so long by one thread and by `threads`, the shortest of `runs` runs each, and tells what more would give.
+/// Simulates for so long by one thread and by `threads`, the shortest of `runs` runs each, and
+/// tells what more would give.
 ///
 /// # Errors
 /// [`SimulateError`].

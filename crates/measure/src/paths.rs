@@ -1,9 +1,11 @@
-//! Whether packets are rerouted, measured as TaggerDraft section 3.1 does: a host sends to a switch of the highest layer, in a packet within a packet, and
-//! the switch unwraps it and sends what was in it back. Its TTL tells how many switches it has crossed on the way down; if the replies of one
-//! measurement differ, some were rerouted.
+//! Whether packets are rerouted, measured as TaggerDraft section 3.1 does: a host sends to a switch
+//! of the highest layer, in a packet within a packet, and the switch unwraps it and sends what was
+//! in it back. Its TTL tells how many switches it has crossed on the way down; if the replies of
+//! one measurement differ, some were rerouted.
 //!
-//! The switches are embedded ones, which run the generated program, and the packet enters the highest switch as it was unwrapped; or those of the
-//! emulator, in real time, where probes are packets within packets.
+//! The switches are embedded ones, which run the generated program, and the packet enters the
+//! highest switch as it was unwrapped; or those of the emulator, in real time, where probes are
+//! packets within packets.
 
 use std::collections::BTreeMap;
 
@@ -50,8 +52,9 @@ pub trait Prober {
     /// Why that may fail.
     type Error;
 
-    /// The TTL of a host's reply from a switch of the highest layer, as the host gets it; nothing if none comes. What is to fail has failed
-    /// `after`, which once true remains so; `number` tells the flows of a measurement apart.
+    /// The TTL of a host's reply from a switch of the highest layer, as the host gets it; nothing
+    /// if none comes. What is to fail has failed `after`, which once true remains so; `number`
+    /// tells the flows of a measurement apart.
     ///
     /// # Errors
     /// What keeps the network from working.
@@ -64,8 +67,8 @@ pub trait Prober {
     ) -> Result<Option<u8>, Self::Error>;
 }
 
-/// Probes from every host to every switch of the highest layer: of each measurement's `probes`, one flow each, the first half are sent before,
-/// the others after something may have failed.
+/// Probes from every host to every switch of the highest layer: of each measurement's `probes`, one
+/// flow each, the first half are sent before, the others after something may have failed.
 ///
 /// # Errors
 /// As the prober's.
@@ -100,7 +103,8 @@ pub fn measure_paths<P: Prober>(
     Ok(figure)
 }
 
-/// Embedded switches before and after a failure: a probe enters the highest switch as it was unwrapped.
+/// Embedded switches before and after a failure: a probe enters the highest switch as it was
+/// unwrapped.
 pub struct EmbeddedProber<'a> {
     before: &'a mut Network,
     after: &'a mut Network,
@@ -141,7 +145,8 @@ impl Prober for EmbeddedProber<'_> {
     }
 }
 
-/// Switches in real time, in namespaces: probes are packets within packets, which the highest switches unwrap.
+/// Switches in real time, in namespaces: probes are packets within packets, which the highest
+/// switches unwrap.
 pub struct LiveProber<'a> {
     probes: Probes<'a>,
     failed: bool,
@@ -276,7 +281,8 @@ mod tests {
 
     use super::*;
 
-    /// TaggerDraft section 3.1: replies from the top of a three-layer Clos come with TTL 61; where a link below has failed, with 59.
+    /// TaggerDraft section 3.1: replies from the top of a three-layer Clos come with TTL 61; where
+    /// a link below has failed, with 59.
     #[test]
     fn rerouted_replies_have_crossed_two_switches_more() {
         let cables = Cables::default();

@@ -19,7 +19,8 @@ pub struct PeerFigure {
     pub seconds: f64,
 }
 
-/// Runs the plain Python script's greedy Tagger on a topology file; `None` where python3 is missing or fails.
+/// Runs the plain Python script's greedy Tagger on a topology file; `None` where python3 is missing
+/// or fails.
 #[must_use]
 pub fn python_greedy(topology: &Path) -> Option<PeerFigure> {
     let output = Command::new("python3")
@@ -43,8 +44,8 @@ pub struct TreesPeer {
     pub depths: Vec<u32>,
 }
 
-/// Packs edge-disjoint trees of a topology file with passagemath-graphs, run by the given Python; `None` where that
-/// is missing or fails.
+/// Packs edge-disjoint trees of a topology file with passagemath-graphs, run by the given Python;
+/// `None` where that is missing or fails.
 #[must_use]
 pub fn sage_trees(python: &str, topology: &Path, count: u8) -> Option<TreesPeer> {
     let output = Command::new(python)

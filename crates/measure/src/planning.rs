@@ -147,7 +147,8 @@ impl PlanningCase {
     }
 }
 
-/// How often the tables are computed: a run of milliseconds is at the mercy of whatever else the machine does.
+/// How often the tables are computed: a run of milliseconds is at the mercy of whatever else the
+/// machine does.
 const RUNS: usize = 5;
 
 /// The tables of a topology, and the best time of several runs.

@@ -1,5 +1,6 @@
-//! Packets through a switch between two veth pairs: ours with either executor, the bare forwarder that shows what
-//! raw sockets can carry here, and BMv2 where it is installed. All in one network namespace, in turns.
+//! Packets through a switch between two veth pairs: ours with either executor, the bare forwarder
+//! that shows what raw sockets can carry here, and BMv2 where it is installed. All in one network
+//! namespace, in turns.
 
 use std::fs;
 use std::path::Path;
@@ -83,8 +84,8 @@ pub struct PortFigure {
     pub unpaced: f64,
     /// The same over the bare forwarder's.
     pub ratio: f64,
-    /// Processor time of the carrying threads per frame, in nanoseconds: the best run. Others at work on the machine change
-    /// it less than the rate.
+    /// Processor time of the carrying threads per frame, in nanoseconds: the best run. Others at
+    /// work on the machine change it less than the rate.
     pub core_time: Option<f64>,
     /// The bare forwarder's over it.
     pub core_ratio: Option<f64>,

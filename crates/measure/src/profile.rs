@@ -1,5 +1,6 @@
-//! Where the time of a compiled program goes: the program is compiled again and again, cut at one place more, and what a part costs is
-//! the difference between two cuts. Compiled code does work where its result is used, so a header that nobody reads costs its parser nothing.
+//! Where the time of a compiled program goes: the program is compiled again and again, cut at one
+//! place more, and what a part costs is the difference between two cuts. Compiled code does work
+//! where its result is used, so a header that nobody reads costs its parser nothing.
 
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ const SECONDS: f64 = 0.02;
 /// What the parts of a program cost, in nanoseconds over all packets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Profile {
-    /// Packets in: what a program costs that takes them and does nothing. What comes out is written in `deparser`.
+    /// Packets in: what a program costs that takes them and does nothing. What comes out is written
+    /// in `deparser`.
     pub around: f64,
     /// Checksums that are verified are in `ingress`, those that are computed in `deparser`.
     pub parser: f64,
@@ -49,7 +51,8 @@ pub struct TableCost {
     pub look_up: f64,
 }
 
-/// The costs of a program with its entries on some packets; `None` where blocks are compiled one by one and cannot be cut.
+/// The costs of a program with its entries on some packets; `None` where blocks are compiled one by
+/// one and cannot be cut.
 ///
 /// # Errors
 /// What `refused` makes of a program that cannot be compiled; what `fill` says.

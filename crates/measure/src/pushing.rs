@@ -28,7 +28,8 @@ pub struct ProcessFigure {
     pub open_files: Option<usize>,
 }
 
-/// Runs a command with its output in a file and looks at it until it ends; nothing if it failed, whose words are in that file then.
+/// Runs a command with its output in a file and looks at it until it ends; nothing if it failed,
+/// whose words are in that file then.
 ///
 /// # Errors
 /// A program that cannot be started, a file that cannot be made.
@@ -49,7 +50,8 @@ pub fn watched(mut command: Command, output: &Path) -> io::Result<Option<Process
             seen.peak_memory = seen.peak_memory.max(Some(memory));
         }
         if let Some(time) = thread_time(id, None) {
-            // Threads that have ended are no longer counted: the last sum may be less than one before.
+            // Threads that have ended are no longer counted: the last sum may be less than one
+            // before.
             let before = seen.processor_seconds.unwrap_or(0.0);
             seen.processor_seconds = Some(time.as_secs_f64().max(before));
         }

@@ -1,5 +1,5 @@
-//! Rerouting around one failed link of a Flattened Clos (FC23 section 7.1): only the switch before the link reacts. Packets are
-//! followed through the tables and the tag rules of a plan.
+//! Rerouting around one failed link of a Flattened Clos (FC23 section 7.1): only the switch before
+//! the link reacts. Packets are followed through the tables and the tag rules of a plan.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -104,7 +104,8 @@ struct Outcome {
 }
 
 impl FlattenedNetwork {
-    /// Fails links one at a time, all of them or `failures` that are drawn, and follows packets between all switches.
+    /// Fails links one at a time, all of them or `failures` that are drawn, and follows packets
+    /// between all switches.
     ///
     /// # Errors
     /// [`FlattenedBenchError`].
@@ -184,7 +185,8 @@ struct Walk<'a> {
     to: SwitchId,
     host: HostId,
     initial: Tag,
-    /// By switch: the ports by which packets leave, and whether the failed link is among those of before.
+    /// By switch: the ports by which packets leave, and whether the failed link is among those of
+    /// before.
     hops: Vec<(Vec<PortId>, bool)>,
     /// What is known of states; nothing yet of those on the way under way.
     known: BTreeMap<State, Option<Outcome>>,
@@ -302,7 +304,8 @@ mod tests {
         clos.generate().unwrap()
     }
 
-    /// Two priorities keep every single link failure lossless: all of them, in a Flattened Clos of 50 switches.
+    /// Two priorities keep every single link failure lossless: all of them, in a Flattened Clos of
+    /// 50 switches.
     #[test]
     fn one_bounce_is_enough_for_every_single_failure() {
         let topology = made(50, &[3, 3, 3]);

@@ -59,7 +59,8 @@ pub struct ScaleFigure {
     pub switches: usize,
     /// Hosts.
     pub hosts: usize,
-    /// Processor seconds of all threads that the tables took; nothing where the kernel does not tell.
+    /// Processor seconds of all threads that the tables took; nothing where the kernel does not
+    /// tell.
     pub plan_seconds: Option<f64>,
     /// Likewise, the proof.
     pub proof_seconds: Option<f64>,
@@ -114,7 +115,8 @@ impl ScaleCase {
         }
     }
 
-    /// Plans, proves and builds it into `directory`, with entries in this format. Tables are computed, proven and built once.
+    /// Plans, proves and builds it into `directory`, with entries in this format. Tables are
+    /// computed, proven and built once.
     ///
     /// # Errors
     /// [`MeasureError`].

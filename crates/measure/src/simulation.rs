@@ -1,5 +1,5 @@
-//! How fast the simulator is, and how long it loses nothing: a fat-tree of 128 hosts, every host sending to one other
-//! at full rate, PFC on, the generated program in every switch.
+//! How fast the simulator is, and how long it loses nothing: a fat-tree of 128 hosts, every host
+//! sending to one other at full rate, PFC on, the generated program in every switch.
 
 use netsim::embedded::Network;
 use netsim::simulate::{Outcome, Scenario, SimulateError, simulate};
@@ -13,8 +13,8 @@ use topology::generate::{Cables, FatTree};
 use super::machine::{peak_memory, reset_peak_memory, thread_time};
 use super::timed;
 
-/// What other simulators reach, in events per second on one core, as the literature has it; not measured here. None of
-/// them runs a P4 program.
+/// What other simulators reach, in events per second on one core, as the literature has it; not
+/// measured here. None of them runs a P4 program.
 pub const PUBLISHED: [(&str, f64); 2] = [("ns-3", 0.3e6), ("csg-htsim", 8e6)];
 
 /// What a run of the simulator came to.
@@ -40,7 +40,8 @@ pub struct SimulationFigure {
     pub deadlocks: usize,
     /// PFC frames that said stop, renewals not counted.
     pub pauses: u64,
-    /// The most that a port and class used of its headroom, in parts of what the calculator gave it.
+    /// The most that a port and class used of its headroom, in parts of what the calculator gave
+    /// it.
     pub headroom_used: f64,
     /// Wall-clock time, without setting up.
     pub seconds: f64,
@@ -61,7 +62,8 @@ pub struct SimulationBench {
 }
 
 impl SimulationBench {
-    /// Plans and proves the fat-tree of switches with so many ports: 8 give 80 switches and 128 hosts.
+    /// Plans and proves the fat-tree of switches with so many ports: 8 give 80 switches and 128
+    /// hosts.
     ///
     /// # Errors
     /// What planning says against it.
@@ -86,7 +88,8 @@ impl SimulationBench {
     /// # Errors
     /// [`SimulateError`].
     pub fn run(&self, packets: u64) -> Result<SimulationFigure, SimulateError> {
-        // So many arrive in a microsecond, as a short run shows; a little more is played, for it may show too much.
+        // So many arrive in a microsecond, as a short run shows; a little more is played, for it
+        // may show too much.
         const TRIAL: f64 = 200.0;
         let (trial, _) = timed(|| self.play(TRIAL));
         let pace = trial?.report.packets.max(1) as f64 / TRIAL;

@@ -1,5 +1,5 @@
-//! A switch of a network as it is under way: its program, its entries, the state of its ports, and the packets that reach it when
-//! every host sends to every other one.
+//! A switch of a network as it is under way: its program, its entries, the state of its ports, and
+//! the packets that reach it when every host sends to every other one.
 
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ pub struct SwitchLoad<'a> {
 }
 
 impl<'a> SwitchLoad<'a> {
-    /// A switch of a network in which some links have failed, and at least so many packets if they reach it at all.
+    /// A switch of a network in which some links have failed, and at least so many packets if they
+    /// reach it at all.
     ///
     /// # Errors
     /// [`NetworkError`] if switches cannot be started, or hosts are not plugged in.

@@ -1,5 +1,6 @@
-//! What a switch costs as a process: how long until it is ready, the memory of its own and that which it shares with the others of the
-//! same program. In one network namespace, as many at a time as `processes`.
+//! What a switch costs as a process: how long until it is ready, the memory of its own and that
+//! which it shares with the others of the same program. In one network namespace, as many at a time
+//! as `processes`.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Tags and rules by topology and size (TaggerDraft section 7.3.1), and the tags of Tagger17's greedy algorithm.
+//! Tags and rules by topology and size (TaggerDraft section 7.3.1), and the tags of Tagger17's
+//! greedy algorithm.
 
 use plan::check::{Options, check};
 use schemes::{Algorithm, TaggerOptions, greedy_count, tagger};

@@ -63,8 +63,8 @@ impl Pattern {
     }
 }
 
-/// The column of every row such that each column is taken once and the weights are most together: the Hungarian method with
-/// potentials, a row at a time along shortest augmenting paths.
+/// The column of every row such that each column is taken once and the weights are most together:
+/// the Hungarian method with potentials, a row at a time along shortest augmenting paths.
 fn heaviest_pairing(weights: &[Vec<i64>]) -> Vec<usize> {
     let n = weights.len();
     // Rows and columns count from 1; row 0 is none, column 0 is where a new row starts.

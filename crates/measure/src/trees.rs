@@ -1,4 +1,5 @@
-//! How long ways are over edge-disjoint spanning trees of a Flattened Clos, beside FC23's Tables 2 and 7.
+//! How long ways are over edge-disjoint spanning trees of a Flattened Clos, beside FC23's Tables 2
+//! and 7.
 
 use rayon::prelude::*;
 use schemes::failover::pack;

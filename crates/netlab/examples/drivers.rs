@@ -1,5 +1,5 @@
-//! Compares the drivers of [`netlab::PacketSocket`]: a forwarder between two veth pairs, under as much load as the sender can
-//! make. Needs root.
+//! Compares the drivers of [`netlab::PacketSocket`]: a forwarder between two veth pairs, under as
+//! much load as the sender can make. Needs root.
 //!
 //! `cargo run --release -p switchwright-netlab --example drivers [ROUNDS]`
 #![allow(clippy::print_stdout)]

@@ -1,4 +1,5 @@
-//! When an interface lost its carrier, as soon as that can be seen at all: before the kernel tells of it.
+//! When an interface lost its carrier, as soon as that can be seen at all: before the kernel tells
+//! of it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -10,8 +11,9 @@ use nix::sched::{CloneFlags, unshare};
 use crate::error::{NetError, SYS_ADMIN, Tried};
 use crate::namespace::on_a_thread;
 
-/// The kernel's count of how often an interface lost its carrier. It changes in the very step that takes the carrier away, and is read
-/// without any lock: who reads it all the time sees the change within a microsecond or two.
+/// The kernel's count of how often an interface lost its carrier. It changes in the very step that
+/// takes the carrier away, and is read without any lock: who reads it all the time sees the change
+/// within a microsecond or two.
 #[derive(Debug)]
 pub struct CarrierLosses(File);
 
@@ -23,7 +25,8 @@ impl CarrierLosses {
     pub fn of(name: &str) -> Result<Self, NetError> {
         let sys = Path::new("/sys");
         let path = sys.join("class/net").join(name).join("carrier_down_count");
-        // `/sys` shows the namespace in which it was mounted: a thread of its own has one of its own.
+        // `/sys` shows the namespace in which it was mounted: a thread of its own has one of its
+        // own.
         on_a_thread(|| {
             unshare(CloneFlags::CLONE_NEWNS).tried("making a mount namespace", SYS_ADMIN)?;
             let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;

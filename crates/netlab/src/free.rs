@@ -6,9 +6,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 
 /// Port numbers on loopback that nothing uses, each of them once.
 ///
-/// A number is free when it is handed out and held by nobody from then on: another process may take it before the program that it is
-/// for does. What can bind port 0 and say where it listens does that instead; this is for programs that cannot. Numbers of one value
-/// of this type never repeat.
+/// A number is free when it is handed out and held by nobody from then on: another process may take
+/// it before the program that it is for does. What can bind port 0 and say where it listens does
+/// that instead; this is for programs that cannot. Numbers of one value of this type never repeat.
 #[derive(Clone, Debug, Default)]
 pub struct FreePorts {
     given: BTreeSet<u16>,

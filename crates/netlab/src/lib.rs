@@ -5,13 +5,14 @@
 //! [`Poller`] waits on many of them.
 //!
 //! - [`Namespace`] and [`veth`]: networks for tests, emulation and benchmarks. A namespace lives as
-//!   long as its handle (and the processes in it), so a crash leaves nothing behind; what has a name
-//!   in the file system is written down with the process that made it, and [`sweep`] removes what
-//!   dead processes left.
-//! - [`rtnl`]: links, addresses, routes and neighbours by rtnetlink; [`LinkWatch`] tells at once when a
-//!   link comes up or goes down.
-//! - [`PacketSocket`]: one interface as a stream of Ethernet frames: a mapped receive ring or AF_XDP, batched
-//!   sending, tags and checksums made whole again (see [`packet`](mod@packet) for the reasons).
+//!   long as its handle (and the processes in it), so a crash leaves nothing behind; what has a
+//!   name in the file system is written down with the process that made it, and [`sweep`] removes
+//!   what dead processes left.
+//! - [`rtnl`]: links, addresses, routes and neighbours by rtnetlink; [`LinkWatch`] tells at once
+//!   when a link comes up or goes down.
+//! - [`PacketSocket`]: one interface as a stream of Ethernet frames: a mapped receive ring or
+//!   AF_XDP, batched sending, tags and checksums made whole again (see [`packet`](mod@packet) for
+//!   the reasons).
 //!
 //! - [`FreePorts`]: ports for programs that cannot say where they listen.
 //! - [`Process`]: a child that ends with its parent, whatever ends that.

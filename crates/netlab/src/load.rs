@@ -1,7 +1,8 @@
-//! Load and its yardstick: a sender of frames, paced or as fast as it goes, and the bare forwarder that shows what
-//! this machine's raw sockets can carry at best. For benchmarks.
+//! Load and its yardstick: a sender of frames, paced or as fast as it goes, and the bare forwarder
+//! that shows what this machine's raw sockets can carry at best. For benchmarks.
 //!
-//! What arrives is counted by the interface at the far end, so that no receiver takes part in the race.
+//! What arrives is counted by the interface at the far end, so that no receiver takes part in the
+//! race.
 
 use std::hint;
 use std::sync::Arc;
@@ -61,8 +62,8 @@ pub struct Sent {
 pub struct Load(Worker<Sent>);
 
 impl Load {
-    /// Starts to send from an interface of the caller's namespace, at `rate` frames per second or as
-    /// fast as it goes.
+    /// Starts to send from an interface of the caller's namespace, at `rate` frames per second or
+    /// as fast as it goes.
     ///
     /// # Errors
     /// As [`PacketSocket::open`].

@@ -64,8 +64,8 @@ fn base36(mut number: u32) -> String {
     }
 }
 
-/// When the process started, in ticks since boot; `None` when there is no such process, or it is dead and its parent was
-/// not told yet.
+/// When the process started, in ticks since boot; `None` when there is no such process, or it is
+/// dead and its parent was not told yet.
 fn start_time(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The second field, the command, may hold anything, blanks and brackets too.

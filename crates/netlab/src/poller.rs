@@ -71,8 +71,8 @@ impl Poller {
             .tried("watching a descriptor", RAW)
     }
 
-    /// Waits at most this long; `None` waits until something happens. Says whether something did. Short
-    /// waits are as fine as the system's timers, some fifty microseconds.
+    /// Waits at most this long; `None` waits until something happens. Says whether something did.
+    /// Short waits are as fine as the system's timers, some fifty microseconds.
     /// Which descriptor it was is not told: who waits looks at all of them anyway.
     ///
     /// # Errors

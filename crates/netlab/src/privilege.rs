@@ -23,10 +23,12 @@ fn needed(driver: Driver) -> CapabilitySet {
     }
 }
 
-/// Gives up every capability but those that opening interfaces with a driver takes (none without one), for good: neither this thread nor any that it starts from now on,
-/// nor a program that one of them runs, has them again. Other threads that run already keep theirs.
+/// Gives up every capability but those that opening interfaces with a driver takes (none without
+/// one), for good: neither this thread nor any that it starts from now on, nor a program that one
+/// of them runs, has them again. Other threads that run already keep theirs.
 ///
-/// With interfaces, a thread may still run before ordinary ones ([`crate::LinkWatch`] does), if it might before.
+/// With interfaces, a thread may still run before ordinary ones ([`crate::LinkWatch`] does), if it
+/// might before.
 ///
 /// Root stays the owner of its files, but has no right any more over those of others.
 ///

@@ -9,14 +9,16 @@ use nix::sys::signal::Signal;
 
 use crate::sys;
 
-/// A child process. It is killed when this is dropped, and when the thread that started it ends in any other way.
+/// A child process. It is killed when this is dropped, and when the thread that started it ends in
+/// any other way.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
 }
 
 impl Process {
-    /// Starts a process that is killed with this one. It is not in the foreground of a terminal: Ctrl-C is for whoever started it.
+    /// Starts a process that is killed with this one. It is not in the foreground of a terminal:
+    /// Ctrl-C is for whoever started it.
     ///
     /// # Errors
     /// A program that cannot be started.
@@ -25,7 +27,8 @@ impl Process {
         Self::start_with(command, Signal::SIGKILL)
     }
 
-    /// Starts a process that is interrupted (as Ctrl-C does) when the thread that starts it ends: it has to tidy up itself.
+    /// Starts a process that is interrupted (as Ctrl-C does) when the thread that starts it ends:
+    /// it has to tidy up itself.
     ///
     /// # Errors
     /// A program that cannot be started.

@@ -63,8 +63,8 @@ pub struct LinkStats {
 }
 
 impl Link {
-    /// Whether its queueing discipline is one that the system gives by itself, and not one that somebody chose, to
-    /// shape or delay what leaves.
+    /// Whether its queueing discipline is one that the system gives by itself, and not one that
+    /// somebody chose, to shape or delay what leaves.
     #[must_use]
     pub fn has_default_queueing(&self) -> bool {
         const DEFAULTS: [&str; 7] = ["", "noop", "noqueue", "pfifo_fast", "mq", "fq_codel", "fq"];
@@ -77,7 +77,8 @@ impl Link {
         let mut link = Self {
             index: message.header.index,
             name: String::new(),
-            // A carrier alone is not enough: until the kernel has noted it, what is sent is dropped.
+            // A carrier alone is not enough: until the kernel has noted it, what is sent is
+            // dropped.
             up: flags.contains(LinkFlags::Up | LinkFlags::LowerUp | LinkFlags::Running),
             mtu: 0,
             mac: [0; 6],
@@ -176,7 +177,8 @@ impl Rtnl {
         }
     }
 
-    /// Makes a veth pair, each end by its name and the namespace where it is to live (`None`: the caller's); they start down.
+    /// Makes a veth pair, each end by its name and the namespace where it is to live (`None`: the
+    /// caller's); they start down.
     pub(crate) fn add_veth(
         &mut self,
         a: (&str, Option<BorrowedFd<'_>>),

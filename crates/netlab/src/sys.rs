@@ -1,4 +1,5 @@
-//! System calls that no safe wrapper covers: options of packet and AF_XDP sockets, frames with what is said beside them, ethtool.
+//! System calls that no safe wrapper covers: options of packet and AF_XDP sockets, frames with what
+//! is said beside them, ethtool.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -37,11 +38,13 @@ pub(crate) fn end_with_parent(command: &mut Command, signal: Signal) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is
+    // taken.
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Has the calling thread run before all ordinary ones (`SCHED_FIFO`) whenever it has something to do.
+/// Has the calling thread run before all ordinary ones (`SCHED_FIFO`) whenever it has something to
+/// do.
 ///
 /// # Errors
 /// The system permits it neither by `CAP_SYS_NICE` nor by `RLIMIT_RTPRIO`.
@@ -92,8 +95,9 @@ pub(crate) fn get_option<T: Copy>(
     value: &mut T,
 ) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the pointers describe `value` and its length, which live through the call; the kernel writes at most that many
-    // bytes, and every pattern of them is a valid `T` (callers ask for structures of numbers only).
+    // SAFETY: the pointers describe `value` and its length, which live through the call; the kernel
+    // writes at most that many bytes, and every pattern of them is a valid `T` (callers ask for
+    // structures of numbers only).
     check(unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -144,7 +148,8 @@ pub(crate) struct Queued {
 pub(crate) fn receive_packet(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Queued> {
     // Room for one control message, aligned as its header needs.
     let mut control = [0u64; 16];
-    // SAFETY: the structures are plain numbers and pointers that may be null, for which zeros are valid.
+    // SAFETY: the structures are plain numbers and pointers that may be null, for which zeros are
+    // valid.
     let (mut address, mut message): (libc::sockaddr_ll, libc::msghdr) = unsafe { zeroed() };
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
@@ -156,12 +161,12 @@ pub(crate) fn receive_packet(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of_val(&control) as _;
-    // SAFETY: `message` points to the address, the part with the buffer and the control room, with their lengths; all live
-    // through the call.
+    // SAFETY: `message` points to the address, the part with the buffer and the control room, with
+    // their lengths; all live through the call.
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
     let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
-    // SAFETY: `message` was filled by the kernel; the first control message, if there is one, lies in `control`, which lives,
-    // and its data is read only where its length says that it is there.
+    // SAFETY: `message` was filled by the kernel; the first control message, if there is one, lies
+    // in `control`, which lives, and its data is read only where its length says that it is there.
     let beside = unsafe {
         let first = libc::CMSG_FIRSTHDR(&raw const message);
         let needed = libc::CMSG_LEN(size_of::<libc::tpacket_auxdata>() as libc::c_uint) as usize;
@@ -279,7 +284,8 @@ pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<(), Ne
 
 fn ethtool(socket: &impl AsRawFd, interface: &str, command: u32, data: u32) -> io::Result<u32> {
     let mut value = EthtoolValue { command, data };
-    // SAFETY: the structure is plain numbers and pointers that may be null, for which zeros are valid.
+    // SAFETY: the structure is plain numbers and pointers that may be null, for which zeros are
+    // valid.
     let mut request: libc::ifreq = unsafe { zeroed() };
     if interface.len() >= request.ifr_name.len() {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));

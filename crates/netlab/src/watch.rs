@@ -2,8 +2,9 @@
 //!
 //! A thread waits for rtnetlink's link messages and calls back. Nothing polls: from the kernel's
 //! message to the callback it takes one wake-up of a thread, which goes before all ordinary threads
-//! where the system lets it (`SCHED_FIFO`), and reads the few bytes that matter where they are. When messages
-//! were lost (the kernel says so), all links are read anew, so that no change is ever missed.
+//! where the system lets it (`SCHED_FIFO`), and reads the few bytes that matter where they are.
+//! When messages were lost (the kernel says so), all links are read anew, so that no change is ever
+//! missed.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
@@ -68,7 +69,8 @@ pub struct LinkWatch {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The kernel's messages about links, for who looks for them himself. [`LinkWatch`] waits for them instead.
+/// The kernel's messages about links, for who looks for them himself. [`LinkWatch`] waits for them
+/// instead.
 pub struct LinkMessages {
     socket: Socket,
     buffer: Box<[u8; MESSAGE]>,
@@ -190,7 +192,8 @@ impl<F: FnMut(LinkEvent)> Listener<F> {
     }
 }
 
-/// Reads the messages of a datagram as far as they are there: a header, what every link has, attributes.
+/// Reads the messages of a datagram as far as they are there: a header, what every link has,
+/// attributes.
 fn read_events(mut datagram: &[u8], told: &mut impl FnMut(LinkEvent)) {
     while let Some((length, kind)) = u32_at(datagram, 0).zip(u16_at(datagram, 4)) {
         let length = length as usize;

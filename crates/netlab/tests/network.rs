@@ -332,7 +332,8 @@ fn links_going_down_and_away_are_told() {
         .expect("ran");
 }
 
-/// An interface that was off and is on again works again, also if more was sent meanwhile than its driver has room for.
+/// An interface that was off and is on again works again, also if more was sent meanwhile than its
+/// driver has room for.
 #[test]
 fn a_socket_survives_its_interface_going_down() {
     if !may() {

@@ -1,4 +1,5 @@
-//! The network of a build: embedded switches in one process, run packet by packet or in virtual time.
+//! The network of a build: embedded switches in one process, run packet by packet or in virtual
+//! time.
 
 pub mod embedded;
 pub mod simulate;

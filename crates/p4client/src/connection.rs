@@ -149,8 +149,8 @@ impl Connection {
         Ok(())
     }
 
-    /// StreamChannel. What is said first is sent before the server answers: some servers send nothing, not even headers, until they
-    /// were asked.
+    /// StreamChannel. What is said first is sent before the server answers: some servers send
+    /// nothing, not even headers, until they were asked.
     ///
     /// # Errors
     /// The server's status, or [`NoAnswer`].
@@ -205,7 +205,8 @@ impl Stream {
         }
     }
 
-    /// The next answer to a bid; other messages are passed over. `None` when the server ends the stream.
+    /// The next answer to a bid; other messages are passed over. `None` when the server ends the
+    /// stream.
     ///
     /// # Errors
     /// The status with which the server ended the stream, or [`NoAnswer`].

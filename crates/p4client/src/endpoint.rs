@@ -10,7 +10,8 @@ use crate::{Connection, ElectionId, Identity};
 
 /// Room for the `details` of a refused Write: one error per update travels in a header.
 const HEADERS_MAX: u32 = 16 << 20;
-/// Bytes that a server may send unasked, on one call and on all: a Read of a large table shall not wait for us.
+/// Bytes that a server may send unasked, on one call and on all: a Read of a large table shall not
+/// wait for us.
 const STREAM_WINDOW: u32 = 8 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 

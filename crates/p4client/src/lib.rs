@@ -1,4 +1,5 @@
-//! A client of P4Runtime servers, for whoever talks to one: what pushes programs and entries, what judges a server, what measures one.
+//! A client of P4Runtime servers, for whoever talks to one: what pushes programs and entries, what
+//! judges a server, what measures one.
 //!
 //! | what | type |
 //! |---|---|
@@ -7,8 +8,8 @@
 //! | calls, each within a time | [`Connection`] |
 //! | arbitration, packets, digests | [`Stream`] |
 //!
-//! Nothing here retries or decides: a status of the server is handed on as it came. The one status made here is DEADLINE_EXCEEDED with a
-//! cause ([`NoAnswer`]), for a server that stays silent.
+//! Nothing here retries or decides: a status of the server is handed on as it came. The one status
+//! made here is DEADLINE_EXCEEDED with a cause ([`NoAnswer`]), for a server that stays silent.
 
 mod connection;
 mod encoded;

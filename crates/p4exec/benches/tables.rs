@@ -2,7 +2,8 @@
 //! LPM tables, access lists with few masks, prefix pairs, ranges, and the worst case of a mask for
 //! every entry.
 //!
-//! Run with `cargo bench -p switchwright-p4exec --bench tables`; a word in the arguments selects sets by name.
+//! Run with `cargo bench -p switchwright-p4exec --bench tables`; a word in the arguments selects
+//! sets by name.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

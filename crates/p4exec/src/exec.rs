@@ -24,7 +24,8 @@ pub struct Output {
 pub struct OutputMetadata {
     /// `standard_metadata.priority`, BMv2's egress queue; Tofino's `qid`.
     pub queue: u8,
-    /// The field annotated `@switchwright("ing_prio")`, if the program has one; Tofino's `ingress_cos`.
+    /// The field annotated `@switchwright("ing_prio")`, if the program has one; Tofino's
+    /// `ingress_cos`.
     pub ing_prio: Option<Priority>,
     /// The field annotated `@switchwright("eg_prio")`, if the program has one; Tofino's `qid`.
     pub eg_prio: Option<Priority>,

@@ -1,9 +1,10 @@
-//! What `simple_switch` does between the blocks for a packet that asks for nothing special: it comes from a port, passes ingress and
-//! egress once, and leaves by a port or is dropped.
+//! What `simple_switch` does between the blocks for a packet that asks for nothing special: it
+//! comes from a port, passes ingress and egress once, and leaves by a port or is dropped.
 //!
-//! It is written once and done in two ways: compiled blocks are run in these steps, and the same steps are written as machine
-//! code between the blocks where all are one function. A packet that asks for more is taken on by [`crate::path`] from where [`Way`]
-//! says; the metadata is filled by the same [`enter_ingress`] and [`enter_egress`] there.
+//! It is written once and done in two ways: compiled blocks are run in these steps, and the same
+//! steps are written as machine code between the blocks where all are one function. A packet that
+//! asks for more is taken on by [`crate::path`] from where [`Way`] says; the metadata is filled by
+//! the same [`enter_ingress`] and [`enter_egress`] there.
 
 use std::ops::ControlFlow;
 
@@ -128,7 +129,8 @@ pub(crate) fn enter_egress<M: StandardMetadata>(
     }
 }
 
-/// Takes a packet, whose metadata [`enter_ingress`] filled and which the parser left with this error, to the wire.
+/// Takes a packet, whose metadata [`enter_ingress`] filled and which the parser left with this
+/// error, to the wire.
 #[inline]
 pub(crate) fn forward<B: Blocks>(
     blocks: &mut B,

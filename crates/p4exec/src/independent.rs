@@ -13,9 +13,10 @@ const TIMES: [&str; 4] = [
     "egress_global_timestamp",
 ];
 
-/// Whether what becomes of a packet depends on nothing but its bytes, its port, the tables and the ports' status: not on packets
-/// before it, not on the time. Such packets may be run in any order, and at any time until tables or ports change; what they count comes to
-/// the same. False wherever that is not known for certain.
+/// Whether what becomes of a packet depends on nothing but its bytes, its port, the tables and the
+/// ports' status: not on packets before it, not on the time. Such packets may be run in any order,
+/// and at any time until tables or ports change; what they count comes to the same. False wherever
+/// that is not known for certain.
 #[must_use]
 pub fn are_packets_independent(program: &ValidProgram) -> bool {
     !reads_time(program)

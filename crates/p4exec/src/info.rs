@@ -1,5 +1,5 @@
-//! What executors know of a program besides its code: its blocks, and where the metadata lies that the switch itself reads and writes
-//! ([`crate::v1model`], [`crate::tna`]).
+//! What executors know of a program besides its code: its blocks, and where the metadata lies that
+//! the switch itself reads and writes ([`crate::v1model`], [`crate::tna`]).
 
 use std::ops::Range;
 use std::sync::Arc;

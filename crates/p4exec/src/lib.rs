@@ -42,7 +42,8 @@ pub use kind::{ExecutorKind, FastestExecutor, FastestFrame, executor};
 pub use state::{BuildError, ControlState, DataState, RuntimeState, StateError, Update};
 pub use trace::{TraceEvent, Tracer};
 
-/// Asks the processor to fetch what lies there to its cache, where it can be asked: a hint, which never waits.
+/// Asks the processor to fetch what lies there to its cache, where it can be asked: a hint, which
+/// never waits.
 #[inline]
 pub fn prefetch<T: ?Sized>(place: &T) {
     prefetch_behind(place, 0);

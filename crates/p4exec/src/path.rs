@@ -1,8 +1,9 @@
 //! A packet's way through a v1model switch, whoever runs the blocks.
 //!
-//! [`Path`] does what BMv2's `simple_switch` does around the six blocks: it fills the metadata, takes
-//! the requests of ingress and egress (clone, resubmit, recirculate, multicast, digest), keeps the
-//! packets that wait for a block, and bounds their number. The blocks themselves are run by an
+//! [`Path`] does what BMv2's `simple_switch` does around the six blocks: it fills the metadata,
+//! takes the requests of ingress and egress (clone, resubmit, recirculate, multicast, digest),
+//! keeps the packets that wait for a block, and bounds their number. The blocks themselves are run
+//! by an
 //! [`Engine`]: the interpreter or compiled code.
 
 use std::collections::VecDeque;
@@ -244,7 +245,8 @@ pub(crate) fn resume_after_egress<E: Engine>(
 }
 
 impl<E: Engine> Path<'_, E> {
-    /// Takes all packets that wait through as many blocks as are granted; some passes have been made.
+    /// Takes all packets that wait through as many blocks as are granted; some passes have been
+    /// made.
     fn work(&mut self, made: u32) {
         for _ in made..self.info.passes {
             match self.jobs.pop_front() {

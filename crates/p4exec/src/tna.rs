@@ -1,5 +1,6 @@
-//! What executors know of a Tofino program besides its code: which variables each direction has, where the
-//! fields of the intrinsic metadata lie, and how the egress metadata is laid out before a packet.
+//! What executors know of a Tofino program besides its code: which variables each direction has,
+//! where the fields of the intrinsic metadata lie, and how the egress metadata is laid out before a
+//! packet.
 
 use std::ops::Range;
 
@@ -35,7 +36,8 @@ pub mod parser_error {
     pub const TIMEOUT: u64 = 0x0010;
 }
 
-/// Leaves of ingress that the switch itself reads and writes; none where the program leaves a parameter out.
+/// Leaves of ingress that the switch itself reads and writes; none where the program leaves a
+/// parameter out.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct IngressFields {
@@ -191,8 +193,8 @@ impl TnaInfo {
         INGRESS_METADATA_BITS + self.port_metadata_bits
     }
 
-    /// What stands before a packet that enters ingress: `ingress_intrinsic_metadata_t`, then the port metadata or what was
-    /// resubmitted.
+    /// What stands before a packet that enters ingress: `ingress_intrinsic_metadata_t`, then the
+    /// port metadata or what was resubmitted.
     #[must_use]
     pub fn ingress_prefix(&self, port: u16, now: u64, resubmitted: Option<&[u8]>) -> Vec<u8> {
         let flags = u64::from(resubmitted.is_some()) << 63;

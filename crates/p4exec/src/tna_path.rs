@@ -142,8 +142,8 @@ impl<E: TnaEngine> Path<'_, '_, E> {
             .collect()
     }
 
-    /// The name and the flag in `parser_err` of a parser's error. `reject` has none: the chip's parser
-    /// ends there as it does at `accept`.
+    /// The name and the flag in `parser_err` of a parser's error. `reject` has none: the chip's
+    /// parser ends there as it does at `accept`.
     fn parser_error(&self, error: u32) -> Option<&(String, u64)> {
         let known = self.info.errors.get(error as usize);
         known.filter(|_| error != 0)

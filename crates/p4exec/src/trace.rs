@@ -73,7 +73,8 @@ pub enum TraceEvent {
 }
 
 impl TraceEvent {
-    /// The event as a line for people; none for what says nothing new beside the packets that came in and left.
+    /// The event as a line for people; none for what says nothing new beside the packets that came
+    /// in and left.
     #[must_use]
     pub fn line(&self) -> Option<String> {
         Some(match self {

@@ -1,5 +1,6 @@
-//! What executors know of the headers and metadata of a program for v1model: where the fields of the standard metadata lie, and which
-//! user metadata is preserved or has a meaning outside. User metadata fields get a meaning by annotation:
+//! What executors know of the headers and metadata of a program for v1model: where the fields of
+//! the standard metadata lie, and which user metadata is preserved or has a meaning outside. User
+//! metadata fields get a meaning by annotation:
 //!
 //! * `@field_list(i, ...)`: kept by the clones, resubmissions and recirculations that name `i`.
 //! * `@switchwright("ing_prio")`, `@switchwright("eg_prio")`: the packet's ingress and egress
@@ -36,8 +37,8 @@ pub mod instance_type {
     pub const RESUBMITTED: u64 = 6;
 }
 
-/// The fields of `standard_metadata_t` that the switch itself reads and writes: by default their leaves, as far as the program's
-/// metadata has them.
+/// The fields of `standard_metadata_t` that the switch itself reads and writes: by default their
+/// leaves, as far as the program's metadata has them.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
 pub struct StandardFields<T = Option<usize>> {

@@ -36,7 +36,8 @@ pub(crate) fn read(path: &Path) -> Result<String, SourceError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The bytes of a file, but no more than are needed to see that it is too large: some files never end.
+/// The bytes of a file, but no more than are needed to see that it is too large: some files never
+/// end.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let file = std::fs::File::open(path)?;
     if file.metadata()?.is_dir() {

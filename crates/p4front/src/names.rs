@@ -25,8 +25,9 @@ impl Diagnostic {
         }
     }
 
-    /// With advice for `name`, which is not one of a closed list of names: the one that is most like it, else the one
-    /// that it is a part of, else all of them if they are few. `what` they are: `match kinds`.
+    /// With advice for `name`, which is not one of a closed list of names: the one that is most
+    /// like it, else the one that it is a part of, else all of them if they are few. `what` they
+    /// are: `match kinds`.
     #[must_use]
     pub(crate) fn with_known<'n>(
         self,
@@ -68,7 +69,8 @@ pub(crate) fn closest<'n>(
         .map(|(_, c)| c)
 }
 
-/// The shortest candidate that contains a name or is contained in it: `valid` and `isValid`. Case does not count.
+/// The shortest candidate that contains a name or is contained in it: `valid` and `isValid`. Case
+/// does not count.
 pub(crate) fn overlapping<'n>(name: &str, candidates: &[&'n str]) -> Option<&'n str> {
     let wanted = name.to_lowercase();
     let overlaps = |candidate: &str| {

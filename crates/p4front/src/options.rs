@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 /// The files that a program can include besides those that are built in.
 ///
-/// A program read with [`Files::Builtin`] or [`Files::Memory`] reaches nothing of the machine it is read on, however its
-/// `#include`s are spelled: there is nothing that could open a file.
+/// A program read with [`Files::Builtin`] or [`Files::Memory`] reaches nothing of the machine it is
+/// read on, however its `#include`s are spelled: there is nothing that could open a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Files {
     /// None.
@@ -15,9 +15,11 @@ pub enum Files {
     Builtin,
     /// These texts, by path. A name relative to the including file may hold `..`.
     Memory(BTreeMap<PathBuf, String>),
-    /// The disk, as `cpp` sees it: for programs of whoever runs this process, who may read those files anyway.
+    /// The disk, as `cpp` sees it: for programs of whoever runs this process, who may read those
+    /// files anyway.
     Disk,
-    /// The disk, with these texts in the place of the files at these absolute paths: an editor's unsaved texts.
+    /// The disk, with these texts in the place of the files at these absolute paths: an editor's
+    /// unsaved texts.
     Overlay(Arc<BTreeMap<PathBuf, Arc<str>>>),
 }
 

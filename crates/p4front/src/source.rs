@@ -82,8 +82,8 @@ pub struct SourceFile {
     pub builtin: bool,
     line_starts: Vec<u32>,
     line_marks: Vec<LineMark>,
-    /// Characters in front of each block of [`COLUMN_BLOCK`] bytes: columns are found in time that does not
-    /// depend on the length of the line.
+    /// Characters in front of each block of [`COLUMN_BLOCK`] bytes: columns are found in time that
+    /// does not depend on the length of the line.
     characters: Vec<u32>,
 }
 
@@ -279,7 +279,8 @@ impl SourceMap {
             .unwrap_or("")
     }
 
-    /// The empty span at a line and column, both from 1, of the file called `name`. `#line` is not looked at.
+    /// The empty span at a line and column, both from 1, of the file called `name`. `#line` is not
+    /// looked at.
     #[must_use]
     pub fn place(&self, name: &str, line: u32, column: u32) -> Option<Span> {
         let (id, file) = self.files().find(|(_, f)| &*f.name == name)?;

@@ -1,6 +1,6 @@
-//! Table properties and annotations of Tofino's compiler. They control how a program is placed on the
-//! chip, not what it does to packets. The front end knows them, so that it does not report them as
-//! misspelt, and ignores them, but for `registers`.
+//! Table properties and annotations of Tofino's compiler. They control how a program is placed on
+//! the chip, not what it does to packets. The front end knows them, so that it does not report them
+//! as misspelt, and ignores them, but for `registers`.
 
 /// Properties of tables. `registers` names the direct register of the entries.
 pub(crate) const TABLE_PROPERTIES: [&str; 7] = [

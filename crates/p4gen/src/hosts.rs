@@ -1,7 +1,8 @@
-//! What a host of the fabric is set up with: addresses, a way to the others, and the size of its packets.
+//! What a host of the fabric is set up with: addresses, a way to the others, and the size of its
+//! packets.
 //!
-//! Hosts get an address, a default route and the static neighbours that go with it; the switches answer ARP at host ports, so the
-//! static entries only save the first exchange.
+//! Hosts get an address, a default route and the static neighbours that go with it; the switches
+//! answer ARP at host ports, so the static entries only save the first exchange.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -10,8 +11,8 @@ use topology::{HostId, NodeId, Subnet, Topology};
 
 use crate::family::ProgramFeatures;
 
-/// A gateway that is reachable on any link, whatever the host's own address: hosts whose switch has no
-/// subnet use it.
+/// A gateway that is reachable on any link, whatever the host's own address: hosts whose switch has
+/// no subnet use it.
 const LINK_LOCAL_GATEWAY: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 1);
 /// The same for IPv6; a link-local next hop needs no subnet there.
 const LINK_LOCAL_GATEWAY_6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
@@ -49,7 +50,8 @@ pub struct HostSetUp {
 }
 
 impl HostSetUp {
-    /// For a host behind switches that run a plan's program; `interface` is what its cable is called there.
+    /// For a host behind switches that run a plan's program; `interface` is what its cable is
+    /// called there.
     #[must_use]
     pub fn of(plan: &CheckedPlan, host: HostId, interface: &str) -> Self {
         let features = ProgramFeatures::of(plan);

@@ -56,7 +56,8 @@ impl Architecture {
         }
     }
 
-    /// Bits between Tofino's ingress intrinsic metadata and the packet, `PORT_METADATA_SIZE`; 0 where there are none.
+    /// Bits between Tofino's ingress intrinsic metadata and the packet, `PORT_METADATA_SIZE`; 0
+    /// where there are none.
     #[must_use]
     pub const fn port_metadata_bits(self) -> u32 {
         match self {
@@ -176,7 +177,8 @@ pub enum Pipeline {
 }
 
 impl Program {
-    /// The pipeline of a program, or `None` if the architecture is not known or `main` does not have all its blocks.
+    /// The pipeline of a program, or `None` if the architecture is not known or `main` does not
+    /// have all its blocks.
     #[must_use]
     pub fn pipeline(&self) -> Option<Pipeline> {
         let architecture = self.architecture?;
@@ -192,7 +194,8 @@ impl Program {
         }
     }
 
-    /// How many programs the pipes of a Tofino run: the different packages that `main` is made of. 1 for others.
+    /// How many programs the pipes of a Tofino run: the different packages that `main` is made of.
+    /// 1 for others.
     #[must_use]
     pub fn pipes(&self) -> usize {
         if !self.architecture.is_some_and(Architecture::is_tofino) {

@@ -74,7 +74,8 @@ pub enum Direction {
     None,
 }
 
-/// A parameter. `packet_in`/`packet_out` and other extern parameters are not listed: they are implicit.
+/// A parameter. `packet_in`/`packet_out` and other extern parameters are not listed: they are
+/// implicit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Param {
     /// Name in the source.
@@ -235,8 +236,8 @@ pub struct TableAction {
     pub action: ActionId,
     /// Copies of bound `in`/`inout` arguments, run before the body.
     pub copy_in: Vec<Assign>,
-    /// Copies of bound `out`/`inout` arguments, run after the body, also on `exit`; of the same statements as those
-    /// of a [`crate::StmtKind::Call`].
+    /// Copies of bound `out`/`inout` arguments, run after the body, also on `exit`; of the same
+    /// statements as those of a [`crate::StmtKind::Call`].
     pub copy_out: Block,
     /// Where it may be used.
     pub scope: ActionScope,
@@ -311,8 +312,9 @@ impl Table {
         self.keys.iter().any(|k| k.kind.needs_priority())
     }
 
-    /// How many entries the table holds: its `size`, or `default` where it gives none, and never fewer than its initial
-    /// entries. A `size` is a recommendation (P4_16, "Size"), and BMv2 takes the larger number. `None` is no limit.
+    /// How many entries the table holds: its `size`, or `default` where it gives none, and never
+    /// fewer than its initial entries. A `size` is a recommendation (P4_16, "Size"), and BMv2 takes
+    /// the larger number. `None` is no limit.
     pub fn capacity(&self, default: Option<u64>) -> Option<u64> {
         let size = self.size.filter(|size| *size > 0).or(default)?;
         Some(size.max(self.entries.len() as u64))
@@ -450,8 +452,8 @@ pub struct State {
     pub body: Block,
     /// How it ends.
     pub transition: Transition,
-    /// Rounds that the state counts as when it is run; 0, not counted, where no state of the parser can be run twice.
-    /// Written by [`crate::validate`].
+    /// Rounds that the state counts as when it is run; 0, not counted, where no state of the parser
+    /// can be run twice. Written by [`crate::validate`].
     pub rounds: u32,
     /// Declaration.
     pub span: Span,

@@ -27,7 +27,8 @@ pub enum Projection {
     Field(u32),
     /// Element of a header stack; in bounds.
     Index(u32),
-    /// Element of a header stack, index an unsigned `bit<N>`; out of bounds reads zero, writes nothing.
+    /// Element of a header stack, index an unsigned `bit<N>`; out of bounds reads zero, writes
+    /// nothing.
     DynIndex(ExprId),
 }
 
@@ -164,7 +165,8 @@ pub enum ExprKind {
     IsValid(Place),
     /// `nextIndex` of a header stack, a `bit<32>`.
     NextIndex(Place),
-    /// `packet_in.length()`: bytes of the whole packet being parsed, a `bit<32>`; 0 outside parsers.
+    /// `packet_in.length()`: bytes of the whole packet being parsed, a `bit<32>`; 0 outside
+    /// parsers.
     PacketLength,
 }
 

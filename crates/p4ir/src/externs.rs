@@ -1,4 +1,5 @@
-//! Extern objects, functions and methods that executors know, resolved from their names once, by who makes a [`crate::Program`].
+//! Extern objects, functions and methods that executors know, resolved from their names once, by
+//! who makes a [`crate::Program`].
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +31,8 @@ macro_rules! names {
                 }
             }
 
-            /// Its name in messages and in the text form; of objects that several architectures have, v1model's.
+            /// Its name in messages and in the text form; of objects that several architectures
+            /// have, v1model's.
             #[must_use]
             pub fn name(&self) -> &str {
                 match self {
@@ -43,8 +45,8 @@ macro_rules! names {
 }
 
 names! {
-    /// Types of extern objects. Objects of `tna.p4` and `t2na.p4` that v1model has under another name are those of v1model
-    /// (`Register` is [`ExternType::Register`]).
+    /// Types of extern objects. Objects of `tna.p4` and `t2na.p4` that v1model has under another
+    /// name are those of v1model (`Register` is [`ExternType::Register`]).
     ExternType {
         Counter = "counter",
         DirectCounter = "direct_counter",
@@ -74,7 +76,8 @@ names! {
 }
 
 names! {
-    /// Extern functions of v1model, and `mirror` and `resubmit_with`, which stand for what Tofino's deparsers ask for.
+    /// Extern functions of v1model, and `mirror` and `resubmit_with`, which stand for what Tofino's
+    /// deparsers ask for.
     ExternFunction {
         Assert = "assert",
         Assume = "assume",
@@ -101,7 +104,8 @@ names! {
 }
 
 impl ExternType {
-    /// The type that an extern of `tna.p4` or `t2na.p4` is: v1model's, where it has the same under another name.
+    /// The type that an extern of `tna.p4` or `t2na.p4` is: v1model's, where it has the same under
+    /// another name.
     #[must_use]
     pub fn of_tna(name: &str) -> Self {
         match name {

@@ -1,8 +1,9 @@
 //! Flattening of variables into numbered scalar leaves.
 //!
-//! A scalar is one leaf. A record is its fields in order; a header has its validity as an extra leaf in front. A
-//! stack is `nextIndex` and then its elements. So the leaf of a place is the base of its variable plus
-//! [`Layout::field_offset`] per field step and `1 + index * leaves(element)` per index step.
+//! A scalar is one leaf. A record is its fields in order; a header has its validity as an extra
+//! leaf in front. A stack is `nextIndex` and then its elements. So the leaf of a place is the base
+//! of its variable plus [`Layout::field_offset`] per field step and `1 + index * leaves(element)`
+//! per index step.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +61,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out all variables. Types must be well-formed (elements created before what contains them).
+    /// Lays out all variables. Types must be well-formed (elements created before what contains
+    /// them).
     pub(crate) fn new(program: &Program) -> Self {
         let types = &program.types;
         let mut layout = Self::default();
@@ -103,7 +105,8 @@ impl Layout {
         &self.leaves
     }
 
-    /// Distance from the first leaf of a record to the first leaf of its field; 0 if it has no such field.
+    /// Distance from the first leaf of a record to the first leaf of its field; 0 if it has no such
+    /// field.
     pub fn field_offset(&self, record: TypeId, field: u32) -> u32 {
         let offsets = self.fields.get(record.index());
         let offset = offsets.and_then(|all| all.get(field as usize));

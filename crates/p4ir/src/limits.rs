@@ -1,20 +1,23 @@
-//! Bounds on what a program may be. A few lines of P4 can ask for more than any machine has (types, instances and
-//! calls that double at every level), so the front end looks at these before it makes something, and [`crate::validate`] holds
-//! every program to them, wherever it came from. `docs/language.md` lists them for users.
+//! Bounds on what a program may be. A few lines of P4 can ask for more than any machine has (types,
+//! instances and calls that double at every level), so the front end looks at these before it makes
+//! something, and [`crate::validate`] holds every program to them, wherever it came from.
+//! `docs/language.md` lists them for users.
 
 use std::fmt;
 
 /// A bound, named by what it bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// Words of 64 bits that a value of one type takes: one per scalar, more for those beyond 64 bits, one
-    /// for the validity of a header and for the counter of a stack. A type without anything in it counts as one.
+    /// Words of 64 bits that a value of one type takes: one per scalar, more for those beyond 64
+    /// bits, one for the validity of a header and for the counter of a stack. A type without
+    /// anything in it counts as one.
     TypeWords,
     /// Words of all parameters, variables and temporaries together.
     StorageWords,
     /// Types inside each other.
     TypeDepth,
-    /// Parsers, controls and functions, each counted for each instance and each set of type arguments.
+    /// Parsers, controls and functions, each counted for each instance and each set of type
+    /// arguments.
     Instances,
     /// Expressions and statements of the whole program, with the components of its constants.
     Nodes,
@@ -28,11 +31,12 @@ pub enum Limit {
     NameBytes,
 }
 
-/// Bits of the widest type, and the longest shift of an `int` by a distance known when the program is compiled: keeps a hostile
-/// program from asking for gigabytes.
+/// Bits of the widest type, and the longest shift of an `int` by a distance known when the program
+/// is compiled: keeps a hostile program from asking for gigabytes.
 pub const MAX_BITS: u32 = 65_536;
 
-/// Elements of the longest array of counters, meters or registers: each costs memory as soon as the program runs.
+/// Elements of the longest array of counters, meters or registers: each costs memory as soon as the
+/// program runs.
 pub const MAX_ELEMENTS: u64 = 1 << 26;
 
 impl Limit {
@@ -104,10 +108,12 @@ impl fmt::Display for Exceeded {
     }
 }
 
-/// Loop rounds and states of cyclic parsers that one pass through a block of the pipeline may spend.
+/// Loop rounds and states of cyclic parsers that one pass through a block of the pipeline may
+/// spend.
 pub const ROUNDS: u64 = 1 << 16;
 
-/// Steps that one round stands for: a round, or a state, that takes more spends as many rounds as it takes.
+/// Steps that one round stands for: a round, or a state, that takes more spends as many rounds as
+/// it takes.
 pub const STEPS_PER_ROUND: u64 = 64;
 
 #[cfg(test)]

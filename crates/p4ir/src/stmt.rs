@@ -21,8 +21,8 @@ pub struct Stmt {
     pub span: Span,
 }
 
-/// `dst = value`. A value of aggregate type is a [`crate::ExprKind::Read`]; source and destination may overlap
-/// only if they are equal.
+/// `dst = value`. A value of aggregate type is a [`crate::ExprKind::Read`]; source and destination
+/// may overlap only if they are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assign {
     /// Where to.
@@ -153,7 +153,8 @@ pub enum StmtKind {
         body: Block,
         /// Run after the body.
         step: Block,
-        /// Rounds that one round counts as, at least 1 (see [`crate::limits::STEPS_PER_ROUND`]); written by [`crate::validate`].
+        /// Rounds that one round counts as, at least 1 (see [`crate::limits::STEPS_PER_ROUND`]);
+        /// written by [`crate::validate`].
         rounds: u32,
     },
     /// Leaves the innermost loop.
@@ -170,8 +171,9 @@ pub enum StmtKind {
         callee: Callee,
         /// Run before, in order.
         copy_in: Vec<Assign>,
-        /// Run after, in order, also if the callee exits or rejects: nothing but [`StmtKind::Assign`],
-        /// [`StmtKind::AssignSlice`], [`StmtKind::SetInvalid`], and [`StmtKind::If`] around these.
+        /// Run after, in order, also if the callee exits or rejects: nothing but
+        /// [`StmtKind::Assign`], [`StmtKind::AssignSlice`], [`StmtKind::SetInvalid`], and
+        /// [`StmtKind::If`] around these.
         copy_out: Block,
     },
     /// Applies a table.
@@ -180,7 +182,8 @@ pub enum StmtKind {
         table: TableId,
         /// A bool variable that receives `hit`.
         hit: Option<VarId>,
-        /// A `bit<32>` variable that receives the index of the action run in [`crate::Table::actions`].
+        /// A `bit<32>` variable that receives the index of the action run in
+        /// [`crate::Table::actions`].
         action_run: Option<VarId>,
     },
     /// Calls an extern function or method.

@@ -1,7 +1,8 @@
 //! `core.p4` and the other built-in files, as files that an editor can show.
 //!
-//! They are written to a cache folder, read-only. Virtual documents would need an extension of the editor for each
-//! editor: the protocol's own way to ask a server for a text is known to few of them. A file is known to all.
+//! They are written to a cache folder, read-only. Virtual documents would need an extension of the
+//! editor for each editor: the protocol's own way to ask a server for a text is known to few of
+//! them. A file is known to all.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

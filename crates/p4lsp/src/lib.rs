@@ -4,9 +4,10 @@
 //! editor <-> server -> documents -> analysis (a thread: p4front::index) -> features -> editor
 //! ```
 //!
-//! A file is analysed as a part of the program that includes it ([`workspace`]). What is typed (completion, parameters
-//! of a call) is answered at once from a parsed text, of which only what is around the place is checked. Everything
-//! else waits for the analysis of the present text, which a thread makes.
+//! A file is analysed as a part of the program that includes it ([`workspace`]). What is typed
+//! (completion, parameters of a call) is answered at once from a parsed text, of which only what is
+//! around the place is checked. Everything else waits for the analysis of the present text, which a
+//! thread makes.
 
 mod address;
 mod analysis;

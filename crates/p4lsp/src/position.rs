@@ -3,7 +3,8 @@
 use lsp_types::{Position, Range};
 use p4front::source::{FileId, SourceMap, Span};
 
-/// The byte of a position; of one behind the end of a line, the end of the line; behind the text, its end.
+/// The byte of a position; of one behind the end of a line, the end of the line; behind the text,
+/// its end.
 pub(crate) fn offset(text: &str, at: Position) -> usize {
     let mut start = 0;
     for _ in 0..at.line {

@@ -176,7 +176,8 @@ impl Server {
         Ok(())
     }
 
-    /// What waits for an answer about a text that is no more is not answered: the editor asks again.
+    /// What waits for an answer about a text that is no more is not answered: the editor asks
+    /// again.
     fn outdate(&mut self, path: &Path) -> Result<(), Error> {
         let Some(root) = self.session.roots.get(path).cloned() else {
             return Ok(());

@@ -48,8 +48,8 @@ impl Workspace {
         self.searched.clear();
     }
 
-    /// The main file of the program that a file is in, one that is open if there is a choice: the file itself if it
-    /// is one, or if none includes it.
+    /// The main file of the program that a file is in, one that is open if there is a choice: the
+    /// file itself if it is one, or if none includes it.
     pub(crate) fn root_of(&mut self, path: &Path, documents: &Documents) -> PathBuf {
         let mains = self.including(path, documents);
         let open = mains.iter().find(|main| documents.text(main).is_some());

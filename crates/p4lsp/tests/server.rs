@@ -1,4 +1,5 @@
-//! The server as an editor talks to it, on programs of this repository and on texts that are being typed.
+//! The server as an editor talks to it, on programs of this repository and on texts that are being
+//! typed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod editor;
@@ -437,8 +438,8 @@ fn an_included_file_is_read_in_its_program() {
     editor.end();
 }
 
-/// Structs and headers of a text, by name: whether it is a header, and the fields with their types. Read without the
-/// front end.
+/// Structs and headers of a text, by name: whether it is a header, and the fields with their types.
+/// Read without the front end.
 type Declared = std::collections::BTreeMap<String, (bool, Vec<(String, String)>)>;
 
 fn declared(text: &str) -> Declared {

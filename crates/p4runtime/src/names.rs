@@ -50,7 +50,8 @@ pub enum NameError {
         /// Its name.
         name: String,
     },
-    /// Two match fields of a table or two parameters of an action share an id: the P4Info is broken.
+    /// Two match fields of a table or two parameters of an action share an id: the P4Info is
+    /// broken.
     #[error("{owner} has two {kind}s with the id {id}")]
     DuplicatePart {
         /// Name of the table, action, value set or header.
@@ -78,8 +79,9 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// Whether a P4Info keeps the rules that a client relies on (P4Runtime 1.5, section 6): every object has a name and an
-/// id, no two objects share an id, no two of a kind share a name, and ids within an object are unique.
+/// Whether a P4Info keeps the rules that a client relies on (P4Runtime 1.5, section 6): every
+/// object has a name and an id, no two objects share an id, no two of a kind share a name, and ids
+/// within an object are unique.
 ///
 /// # Errors
 /// The first rule that is broken.

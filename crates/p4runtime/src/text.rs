@@ -48,8 +48,8 @@ pub fn to_text<M: Message + Name>(message: &M) -> Result<String, TextError> {
     Ok(text)
 }
 
-/// A message with its names: serialised, it is JSON as protobuf defines it (names in camel case, 64-bit numbers as strings,
-/// bytes in base64).
+/// A message with its names: serialised, it is JSON as protobuf defines it (names in camel case,
+/// 64-bit numbers as strings, bytes in base64).
 ///
 /// # Errors
 /// [`TextError::UnknownMessage`] for a message that is not of this crate.

@@ -1,9 +1,9 @@
 //! Our protos against the PyPI package `p4runtime`: every message, field, enum value and method
 //! must have the same name, number, type and cardinality.
 //!
-//! Needs a Python that has the package: `PYTHON` names it (default `python3`), or `P4RUNTIME_CLIENTS` with
-//! `P4RUNTIME_DESCRIPTORS`, a folder that has the package (CI makes both). Without one, the comparison says
-//! that it was skipped; the fixed points below hold in any case.
+//! Needs a Python that has the package: `PYTHON` names it (default `python3`), or
+//! `P4RUNTIME_CLIENTS` with `P4RUNTIME_DESCRIPTORS`, a folder that has the package (CI makes both).
+//! Without one, the comparison says that it was skipped; the fixed points below hold in any case.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,6 +1,8 @@
-//! `generated/` is what `proto/` gives, without protoc: protox parses, prost-build writes the Rust types, tonic-prost-build the service (with
-//! feature `grpc`), and the descriptors are kept for the text format and for reflection. It stands in the repository since who builds
-//! Switchwright would wait for its makers. `BLESS=1 cargo test -p switchwright-p4runtime --test generated` writes it anew.
+//! `generated/` is what `proto/` gives, without protoc: protox parses, prost-build writes the Rust
+//! types, tonic-prost-build the service (with feature `grpc`), and the descriptors are kept for the
+//! text format and for reflection. It stands in the repository since who builds Switchwright would
+//! wait for its makers. `BLESS=1 cargo test -p switchwright-p4runtime --test generated` writes it
+//! anew.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -49,7 +51,8 @@ fn generate(protos: &Path, out: &Path) {
         .enable_type_names()
         // Maps in a fixed order, so that the same message always gives the same bytes.
         .btree_map(["."])
-        // Rare and large: an update of a table entry, of which there are millions, is half as large without them inside.
+        // Rare and large: an update of a table entry, of which there are millions, is half as large
+        // without them inside.
         .boxed(".p4.v1.TableEntry.meter_counter_data")
         .boxed(".p4.v1.DirectCounterEntry.table_entry")
         .boxed(".p4.v1.DirectMeterEntry.table_entry")

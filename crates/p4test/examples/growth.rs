@@ -1,5 +1,6 @@
-//! What programs that repeat something cost: `growth [SHAPE [SIZE]]` prints, for a shape of `p4test::shapes`
-//! (all that run, without one), the time of the front end and of each executor, and how the peak of memory grew.
+//! What programs that repeat something cost: `growth [SHAPE [SIZE]]` prints, for a shape of
+//! `p4test::shapes` (all that run, without one), the time of the front end and of each executor,
+//! and how the peak of memory grew.
 
 #![allow(clippy::print_stdout)]
 

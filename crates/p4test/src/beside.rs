@@ -131,7 +131,8 @@ impl Beside {
         }
     }
 
-    /// The same change of the JSON program; `None` if it has no such object: what is never applied is not written.
+    /// The same change of the JSON program; `None` if it has no such object: what is never applied
+    /// is not written.
     #[must_use]
     pub fn update(&self, source: &Program, update: &Update) -> Option<Update> {
         if let Update::InsertEntry { table, .. }

@@ -266,8 +266,9 @@ fn same_packets(a: &Outputs, b: &Outputs) -> bool {
     packets(a) == packets(b) && a.dropped == b.dropped
 }
 
-/// The packets that steps begin with, which come at one time: as many as there are up to the next step of another kind, but no more than the
-/// length of the first one says. So there are batches of one, and of many.
+/// The packets that steps begin with, which come at one time: as many as there are up to the next
+/// step of another kind, but no more than the length of the first one says. So there are batches of
+/// one, and of many.
 fn packets_of(steps: &[Step]) -> Vec<(PortId, &[u8])> {
     let packets = steps.iter().map_while(|step| match step {
         Step::Packet { port, bytes } => Some((*port, &bytes[..])),
@@ -329,8 +330,8 @@ pub fn snapshot(state: &RuntimeState) -> Vec<String> {
     lines
 }
 
-/// The cells of an extern object that are not as they were at the start: arrays are long, and what packets
-/// touch is little.
+/// The cells of an extern object that are not as they were at the start: arrays are long, and what
+/// packets touch is little.
 fn cells(state: &ExternState) -> String {
     fn show<T: fmt::Debug>(cells: &[T], is_touched: impl Fn(&T) -> bool) -> String {
         let touched = cells
@@ -352,7 +353,8 @@ fn cells(state: &ExternState) -> String {
     }
 }
 
-/// The least part of a disagreement's scenario that still shows one, as far as removing pieces goes.
+/// The least part of a disagreement's scenario that still shows one, as far as removing pieces
+/// goes.
 #[must_use]
 pub fn shrink(program: &Arc<ValidProgram>, found: Disagreement) -> Disagreement {
     let pair = match found.by_json.then(|| Beside::new(program)) {

@@ -1,4 +1,5 @@
-//! The rendered programs in `p4src/generated`. Those for Tofino 2 stand there as differences from Tofino 1's.
+//! The rendered programs in `p4src/generated`. Those for Tofino 2 stand there as differences from
+//! Tofino 1's.
 
 use std::path::PathBuf;
 
@@ -13,7 +14,8 @@ pub fn generated() -> PathBuf {
     root().join("p4src/generated")
 }
 
-/// The text of a rendered program, such as `tagger-shim-exact` or `t2na/tagger-shim-exact`; `None` if there is none.
+/// The text of a rendered program, such as `tagger-shim-exact` or `t2na/tagger-shim-exact`; `None`
+/// if there is none.
 #[must_use]
 pub fn generated_text(name: &str) -> Option<String> {
     let read = |name: &str, ending: &str| {
@@ -29,7 +31,8 @@ pub fn generated_text(name: &str) -> Option<String> {
     }
 }
 
-/// A text with a difference in unified format applied; `None` if the difference is from another text.
+/// A text with a difference in unified format applied; `None` if the difference is from another
+/// text.
 fn apply(text: &str, difference: &str) -> Option<String> {
     let mut old = text.lines();
     let mut taken = 0;
@@ -57,8 +60,8 @@ fn apply(text: &str, difference: &str) -> Option<String> {
     Some(new.join("\n") + "\n")
 }
 
-/// How many lines of the old text stand before a place: `12,3 +12,4 @@`, where 3 lines from line 12 on are replaced, or
-/// `12,0 +13 @@`, where something comes after line 12.
+/// How many lines of the old text stand before a place: `12,3 +12,4 @@`, where 3 lines from line 12
+/// on are replaced, or `12,0 +13 @@`, where something comes after line 12.
 fn lines_before(place: &str) -> Option<usize> {
     let (old, _) = place.split_once(' ')?;
     match old.split_once(',') {

@@ -1,7 +1,8 @@
-//! What tests of programs are made with: random scenarios and programs, the comparison of executors, the targets of fuzzing, programs
-//! that are small to write and large to build.
+//! What tests of programs are made with: random scenarios and programs, the comparison of
+//! executors, the targets of fuzzing, programs that are small to write and large to build.
 //!
-//! Only tests and tools for developers use this crate. Case files and their runners, which the command line offers too, are in [`stf`].
+//! Only tests and tools for developers use this crate. Case files and their runners, which the
+//! command line offers too, are in [`stf`].
 
 pub mod beside;
 pub mod differ;

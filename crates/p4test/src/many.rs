@@ -1,8 +1,8 @@
 //! Cases with thousands of entries, made from a seed for `cases/many.p4`.
 //!
-//! [`case`] draws entries for a table of every match kind and packets that meet them, and finds each
-//! packet's answer by looking at every entry. So the case is an oracle of its own: executors, BMv2
-//! among them, must agree with it and not only with one another.
+//! [`case`] draws entries for a table of every match kind and packets that meet them, and finds
+//! each packet's answer by looking at every entry. So the case is an oracle of its own: executors,
+//! BMv2 among them, must agree with it and not only with one another.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -298,7 +298,8 @@ fn entry(shape: &Shape, row: &Row, text: &mut String) {
             }
             // A key that is left out matches everything.
             (Kind::Optional, Match::Bits { mask: 0, .. }) => Ok(()),
-            // All digits, for JSON for BMv2 has the key as ternary, where digits that are not written match everything.
+            // All digits, for JSON for BMv2 has the key as ternary, where digits that are not
+            // written match everything.
             (_, Match::Bits { value, .. }) => {
                 let digits = field.width() as usize / 4;
                 write!(text, " {name}:0x{value:0digits$x}")

@@ -15,7 +15,8 @@ const PACKETS: usize = 256;
 /// Batches counted.
 const ROUNDS: u64 = 20;
 
-/// Warm batches of random packets on random entries: packets forwarded by one, and allocations of all.
+/// Warm batches of random packets on random entries: packets forwarded by one, and allocations of
+/// all.
 fn allocations(program: &str, seed: u64) -> (usize, u64) {
     let root = p4test::root();
     let options = Options {

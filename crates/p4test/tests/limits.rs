@@ -1,5 +1,6 @@
-//! Programs that ask for too much are refused with the bound they exceed, and long ones run: each shape in a process of
-//! its own, whose address space is limited, so that a fault here cannot take the machine down.
+//! Programs that ask for too much are refused with the bound they exceed, and long ones run: each
+//! shape in a process of its own, whose address space is limited, so that a fault here cannot take
+//! the machine down.
 
 #![allow(clippy::panic)] // helpers of tests
 

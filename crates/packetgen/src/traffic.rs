@@ -35,9 +35,9 @@ impl Tracer for Hits {
     }
 }
 
-/// Packets that the installed entries forward: drawn from the program's parser and the entries' keys,
-/// tried on the interpreter with the same state, best first by the tables they hit. Fewer, or none,
-/// where chance finds no more.
+/// Packets that the installed entries forward: drawn from the program's parser and the entries'
+/// keys, tried on the interpreter with the same state, best first by the tables they hit. Fewer, or
+/// none, where chance finds no more.
 #[must_use]
 pub fn traffic(program: &Arc<ValidProgram>, state: &RuntimeState, spec: TrafficSpec) -> Traffic {
     let mut choices = Choices::seeded(spec.seed);

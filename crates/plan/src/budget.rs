@@ -1,5 +1,5 @@
-//! What a switch has: priorities, ports, TCAM, buffer; and the PFC headroom that lossless priorities take
-//! from the buffer (TaggerDraft section 3.3).
+//! What a switch has: priorities, ports, TCAM, buffer; and the PFC headroom that lossless
+//! priorities take from the buffer (TaggerDraft section 3.3).
 
 use quantities::{BitRate, Bytes, Metres, Nanos};
 use schemars::JsonSchema;
@@ -9,13 +9,15 @@ use topology::{SwitchId, Topology};
 /// Size of a PFC frame (TaggerDraft section 3.3).
 pub const PFC_FRAME: Bytes = Bytes::new(64);
 
-/// What a sender may take to act on a PAUSE: 60 quanta of 512 bits (TaggerDraft section 3.3; IEEE 802.1Qbb).
+/// What a sender may take to act on a PAUSE: 60 quanta of 512 bits (TaggerDraft section 3.3; IEEE
+/// 802.1Qbb).
 const PROCESSING_BITS: u64 = 60 * 512;
 
 /// Propagation in copper: 500 ns per 100 m (TaggerDraft section 3.3).
 const NANOS_PER_METRE: u64 = 5;
 
-/// The limits that a plan must fit. They are the switch's, so they do not depend on the target language.
+/// The limits that a plan must fit. They are the switch's, so they do not depend on the target
+/// language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
@@ -33,7 +35,8 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// A commodity switch of TaggerDraft: 8 priorities of which one is lossy, a 12 MiB buffer, MTU 1500.
+    /// A commodity switch of TaggerDraft: 8 priorities of which one is lossy, a 12 MiB buffer, MTU
+    /// 1500.
     fn default() -> Self {
         Self {
             lossless_priorities: 7,

@@ -11,8 +11,8 @@ use super::tag::{ClassId, NewTag, Tag};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CarrierKind {
-    /// The differentiated services code point of IPv4 and IPv6 (6 bits; the two ECN bits beside it are
-    /// never touched). End hosts and routing see nothing.
+    /// The differentiated services code point of IPv4 and IPv6 (6 bits; the two ECN bits beside it
+    /// are never touched). End hosts and routing see nothing.
     #[default]
     Dscp,
     /// The priority code point of an 802.1Q tag (3 bits).
@@ -94,7 +94,8 @@ impl TagCode {
 /// The carrier of a plan with the code of every tag.
 ///
 /// Where class bits are carried they are the bits above the tag's:
-/// `code = class << class_shift | code of the tag`. A rule for any class then matches the tag's bits only.
+/// `code = class << class_shift | code of the tag`. A rule for any class then matches the tag's
+/// bits only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Carrier {
@@ -113,8 +114,8 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    /// Consecutive codes from 1 for these tags, lossy packets have code 0. With `class_bits` the tags get
-    /// just as many bits as they need and the classes the bits above.
+    /// Consecutive codes from 1 for these tags, lossy packets have code 0. With `class_bits` the
+    /// tags get just as many bits as they need and the classes the bits above.
     #[must_use]
     pub fn numbered(
         kind: CarrierKind,
@@ -132,7 +133,8 @@ impl Carrier {
         }
     }
 
-    /// The number that stands in the packet; `None` for a tag without a code. Lossy packets have no class.
+    /// The number that stands in the packet; `None` for a tag without a code. Lossy packets have no
+    /// class.
     #[must_use]
     pub fn code(&self, class: ClassId, tag: NewTag) -> Option<TagCode> {
         let NewTag::Lossless(tag) = tag else {
@@ -146,8 +148,8 @@ impl Carrier {
         Some(TagCode::new(class | code))
     }
 
-    /// The bits of the field that tell tags apart (all of them unless class bits are carried): the mask of
-    /// a rule for any class.
+    /// The bits of the field that tell tags apart (all of them unless class bits are carried): the
+    /// mask of a rule for any class.
     #[must_use]
     pub fn tag_mask(&self) -> u16 {
         let full = (1u32 << self.kind.bits()) - 1;
@@ -157,7 +159,8 @@ impl Carrier {
         u16::try_from(low & full).unwrap_or(u16::MAX)
     }
 
-    /// The tag that a number in the packet stands for; lossy for the lossy code and for unknown numbers.
+    /// The tag that a number in the packet stands for; lossy for the lossy code and for unknown
+    /// numbers.
     #[must_use]
     pub fn decode(&self, code: TagCode) -> NewTag {
         if code == self.lossy {

@@ -1,7 +1,7 @@
 //! The plan file: versioned JSON that any tool may write, and that `check` and `build` read.
 //!
-//! `docs/plan-file.md` describes it, `docs/plan.schema.json` is its JSON Schema. The whole topology is
-//! inside, so a plan file needs nothing beside it. Switches with the same rules share one list.
+//! `docs/plan-file.md` describes it, `docs/plan.schema.json` is its JSON Schema. The whole topology
+//! is inside, so a plan file needs nothing beside it. Switches with the same rules share one list.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,7 +37,8 @@ struct PlanFile {
     version: u32,
     /// Where the tables come from.
     provenance: Provenance,
-    /// The lossless classes, at least one unless the plan has failover tables. A class's number is its position, from 0.
+    /// The lossless classes, at least one unless the plan has failover tables. A class's number is
+    /// its position, from 0.
     #[serde(default)]
     classes: Vec<Class>,
     /// Whether packets carry their class beside the tag.

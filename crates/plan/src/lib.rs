@@ -1,7 +1,7 @@
 //! Plans: the tables that a scheme computed, and the independent proof of them.
 //!
-//! [`Tables`] hold a whole plan, unchecked. [`check()`] proves them and returns a [`CheckedPlan`], the only
-//! thing that everything after this room accepts, or every error that it found.
+//! [`Tables`] hold a whole plan, unchecked. [`check()`] proves them and returns a [`CheckedPlan`],
+//! the only thing that everything after this room accepts, or every error that it found.
 
 mod budget;
 mod carrier;

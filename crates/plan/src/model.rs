@@ -1,12 +1,13 @@
 //! The plan model: what a scheme fills in, what a plan file holds, and what everything after the
 //! proof reads.
 //!
-//! [`Tables`] are unchecked. Their tagging half follows the seeds: a packet carries a *tag*; at every
-//! switch a rule over (tag, ingress port, egress port) gives the tag with which it leaves; a tag stands
-//! for one lossless priority (Tagger17, "Generalizing"); whatever no rule matches leaves with the *lossy* tag,
-//! last and always, and stays lossy. The tag with which a packet *arrives* gives its ingress priority,
-//! the tag with which it *leaves* gives its egress priority (TaggerDraft section 6.3). A packet for which no rule
-//! matches is lossy at that switch already: it neither triggers PFC nor occupies a lossless queue.
+//! [`Tables`] are unchecked. Their tagging half follows the seeds: a packet carries a *tag*; at
+//! every switch a rule over (tag, ingress port, egress port) gives the tag with which it leaves; a
+//! tag stands for one lossless priority (Tagger17, "Generalizing"); whatever no rule matches leaves
+//! with the *lossy* tag, last and always, and stays lossy. The tag with which a packet *arrives*
+//! gives its ingress priority, the tag with which it *leaves* gives its egress priority
+//! (TaggerDraft section 6.3). A packet for which no rule matches is lossy at that switch already:
+//! it neither triggers PFC nor occupies a lossless queue.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +23,12 @@ use super::failover::Failover;
 use super::portset::PortSet;
 use super::tag::{ClassId, NewTag, Tag};
 
-/// One tag rule of one switch: packets with this tag that come in by one of `in_ports` and leave by one of
-/// `out_ports` leave with `new_tag`.
+/// One tag rule of one switch: packets with this tag that come in by one of `in_ports` and leave by
+/// one of `out_ports` leave with `new_tag`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TagRule {
-    /// Of rules that match the same packet the one with the greatest precedence counts; rules of equal
-    /// precedence that match the same packet must agree.
+    /// Of rules that match the same packet the one with the greatest precedence counts; rules of
+    /// equal precedence that match the same packet must agree.
     pub precedence: u8,
     /// The class that the rule is for; `None` means any. Only where the tagging carries class bits.
     pub class: Option<ClassId>,
@@ -119,7 +120,8 @@ impl Tagging {
         best.map_or(NewTag::Lossy, |rule| rule.new_tag)
     }
 
-    /// The priority of a tag; the lossy priority (0) for lossy packets and for tags without a priority.
+    /// The priority of a tag; the lossy priority (0) for lossy packets and for tags without a
+    /// priority.
     #[must_use]
     pub fn priority(&self, tag: NewTag) -> Priority {
         tag.tag()
@@ -145,7 +147,8 @@ pub struct Promise {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The scheme, as the command line names it (`tagger`, `ttl`), or what another tool calls its own.
+    /// The scheme, as the command line names it (`tagger`, `ttl`), or what another tool calls its
+    /// own.
     pub scheme: String,
     /// The algorithm within the scheme (`clos`, `greedy`, ...).
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -177,7 +180,8 @@ impl Provenance {
     }
 }
 
-/// A whole plan, unchecked. [`check`](super::check()) turns it into a [`CheckedPlan`](super::CheckedPlan).
+/// A whole plan, unchecked. [`check`](super::check()) turns it into a
+/// [`CheckedPlan`](super::CheckedPlan).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
     /// Where it comes from.
@@ -190,8 +194,8 @@ pub struct Tables {
     pub carrier: Carrier,
     /// The routes that are to be lossless.
     pub promises: Vec<Promise>,
-    /// Where packets go: the routes from which forwarding entries are made. The proof of deadlock freedom
-    /// does not depend on it.
+    /// Where packets go: the routes from which forwarding entries are made. The proof of deadlock
+    /// freedom does not depend on it.
     pub forwarding: RoutePolicy,
     /// Failover tables, which then forward instead.
     pub failover: Option<Failover>,

@@ -9,7 +9,8 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-/// Number of 64-bit words of a port bitmap: 512 ports, as many as v1model's 9-bit port number names.
+/// Number of 64-bit words of a port bitmap: 512 ports, as many as v1model's 9-bit port number
+/// names.
 pub const BITMAP_WORDS: usize = 8;
 
 /// A one-hot bitmap of ports: bit `p % 64` of word `p / 64` stands for port `p`.

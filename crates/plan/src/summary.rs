@@ -26,8 +26,8 @@ pub struct PlanSummary {
     pub hosts: usize,
     /// Number of links.
     pub links: usize,
-    /// Number of lossless routes from host to host, of the class that is promised most; `null` where nobody counted
-    /// ([`PlanSummary::counting_routes`]).
+    /// Number of lossless routes from host to host, of the class that is promised most; `null`
+    /// where nobody counted ([`PlanSummary::counting_routes`]).
     pub routes: Option<u128>,
     /// Whether that number is exact or an upper bound.
     pub routes_exact: Option<bool>,
@@ -51,16 +51,19 @@ pub struct PlanSummary {
     pub key_bits: u64,
     /// TCAM bits of the switch that needs most.
     pub tcam_bits_max: u64,
-    /// PFC headroom of the port that needs most, for one priority, in bytes (TaggerDraft equation 1).
+    /// PFC headroom of the port that needs most, for one priority, in bytes (TaggerDraft equation
+    /// 1).
     pub headroom_port_max: Bytes,
-    /// PFC headroom of the switch that needs most, for all lossless priorities of the plan, in bytes.
+    /// PFC headroom of the switch that needs most, for all lossless priorities of the plan, in
+    /// bytes.
     pub headroom_switch_max: Bytes,
-    /// What of that can be used, on the switch where it is most: ports keep none for priorities that cannot come in there, whatever the routing.
+    /// What of that can be used, on the switch where it is most: ports keep none for priorities
+    /// that cannot come in there, whatever the routing.
     pub headroom_switch_needed: Bytes,
     /// How many lossless priorities the buffer of the tightest switch affords.
     pub affordable_priorities: u64,
-    /// The failover tables, where there are some; then `routes` counts pairs of a switch with hosts and a
-    /// destination, and the rules are theirs.
+    /// The failover tables, where there are some; then `routes` counts pairs of a switch with hosts
+    /// and a destination, and the rules are theirs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failover: Option<FailoverSummary>,
     /// The pairs of switches with hosts that the plan promises something.
@@ -142,7 +145,8 @@ impl PlanSummary {
 }
 
 impl CheckedPlan {
-    /// The plan in figures but for the number of routes, which can take longer to count than the plan to prove.
+    /// The plan in figures but for the number of routes, which can take longer to count than the
+    /// plan to prove.
     #[must_use]
     pub fn summary(&self, seconds: f64) -> PlanSummary {
         let tables = self.tables();

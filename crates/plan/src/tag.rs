@@ -5,9 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A lossless tag: a small number whose meaning is its place in the order (a packet's tag never falls).
-/// Tags are the scheme's own: the paper's greedy counts from 0, its Clos from 1. What stands in the packet
-/// is the tag's code in the plan's [`Carrier`].
+/// A lossless tag: a small number whose meaning is its place in the order (a packet's tag never
+/// falls). Tags are the scheme's own: the paper's greedy counts from 0, its Clos from 1. What
+/// stands in the packet is the tag's code in the plan's [`Carrier`].
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -1,11 +1,12 @@
-//! What links are coloured by: the tags that packets may have on them. Their load is in [`crate::loads`].
+//! What links are coloured by: the tags that packets may have on them. Their load is in
+//! [`crate::loads`].
 
 use std::collections::BTreeSet;
 
 use plan::{NewTag, Tables, Tag};
 
-/// By link, the lossless tags with which packets may leave a switch over it, in order: what the rules of its ends put out, and what
-/// hosts send.
+/// By link, the lossless tags with which packets may leave a switch over it, in order: what the
+/// rules of its ends put out, and what hosts send.
 pub(crate) fn tags(tables: &Tables) -> Vec<Vec<Tag>> {
     let topology = &tables.topology;
     let mut found: Vec<BTreeSet<Tag>> = vec![BTreeSet::new(); topology.links().len()];

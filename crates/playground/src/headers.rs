@@ -1,5 +1,5 @@
-//! A packet as headers and fields, for people. What a program parses is its own matter; these are the headers that ours have
-//! (`p4src/headers.p4`), and what follows them are bytes.
+//! A packet as headers and fields, for people. What a program parses is its own matter; these are
+//! the headers that ours have (`p4src/headers.p4`), and what follows them are bytes.
 
 use netsim::embedded::FailoverHeader;
 use p4gen::layout::SHIM_BYTES;

@@ -1,14 +1,18 @@
-//! The engine behind a page: one function, [`Engine::call`], from a request to a response, both JSON.
+//! The engine behind a page: one function, [`Engine::call`], from a request to a response, both
+//! JSON.
 //!
-//! A request names everything that it is about, so that any of them can come first: the topology and the plan come with each, and
-//! the engine remembers the last few it made. Only simulations last from one request to the next; they have numbers.
+//! A request names everything that it is about, so that any of them can come first: the topology
+//! and the plan come with each, and the engine remembers the last few it made. Only simulations
+//! last from one request to the next; they have numbers.
 //!
-//! Nothing here is a pipeline of its own: networks come from `netsim`, programs from `p4gen`, diagnostics from `p4front`. The same
-//! crate is compiled to WebAssembly, where the interpreter runs the switches, and into the command line, where machine code does.
+//! Nothing here is a pipeline of its own: networks come from `netsim`, programs from `p4gen`,
+//! diagnostics from `p4front`. The same crate is compiled to WebAssembly, where the interpreter
+//! runs the switches, and into the command line, where machine code does.
 //!
-//! What is asked for may be hostile. Sizes and steps have limits ([`limits`]) that errors name; how long a call may take and how
-//! much memory it may have is up to whoever runs the engine, for there are plans that take hours by nature. An engine of
-//! [`Engine::of_owner`] has no limits and reads files of the machine: whoever asks it runs the process.
+//! What is asked for may be hostile. Sizes and steps have limits ([`limits`]) that errors name; how
+//! long a call may take and how much memory it may have is up to whoever runs the engine, for there
+//! are plans that take hours by nature. An engine of [`Engine::of_owner`] has no limits and reads
+//! files of the machine: whoever asks it runs the process.
 
 mod colours;
 mod headers;
@@ -94,14 +98,16 @@ impl Engine {
         }
     }
 
-    /// From now on tells this of what requests take, and ends those that are cancelled: planning and proofs by unwinding
-    /// ([`quantities::Cancelled::caught`]), with nothing lost of what was remembered before; a slice of a simulation with what it has come to.
+    /// From now on tells this of what requests take, and ends those that are cancelled: planning
+    /// and proofs by unwinding ([`quantities::Cancelled::caught`]), with nothing lost of what was
+    /// remembered before; a slice of a simulation with what it has come to.
     pub fn tell(&mut self, progress: &Arc<Progress>) {
         self.networks.tell(progress);
         self.simulations.tell(progress);
     }
 
-    /// Answers a request: `{"ok": ...}`, or `{"error": {"kind", "message"}}` where there is no answer.
+    /// Answers a request: `{"ok": ...}`, or `{"error": {"kind", "message"}}` where there is no
+    /// answer.
     pub fn call(&mut self, request: &str) -> String {
         let answer = match self.answer(request) {
             Ok(answer) => json!({ "ok": answer }),

@@ -21,7 +21,8 @@ type Loads = Vec<[f64; 2]>;
 /// Hosts by the switch that they stand at.
 type Hosts = [Vec<HostId>];
 
-/// What goes to the hosts of one switch at a time: every host sends as much as any other, to every host the same.
+/// What goes to the hosts of one switch at a time: every host sends as much as any other, to every
+/// host the same.
 struct Toward<'a> {
     topology: &'a Topology,
     forwarding: &'a Forwarding,
@@ -29,8 +30,8 @@ struct Toward<'a> {
 }
 
 impl Toward<'_> {
-    /// Adds what goes to the hosts of a switch to the load of the links, by link and direction (from the link's end `a`, from `b`); what
-    /// is left at switches without a way on.
+    /// Adds what goes to the hosts of a switch to the load of the links, by link and direction
+    /// (from the link's end `a`, from `b`); what is left at switches without a way on.
     fn add(&self, switch: SwitchId, load: &mut [[f64; 2]]) -> f64 {
         let Some(first) = self.hosts[switch.index()].first() else {
             return 0.0;
@@ -95,14 +96,16 @@ impl Toward<'_> {
     }
 }
 
-/// What goes to one destination of failover tables at a time; every host sends as much as any other, to every host the same.
+/// What goes to one destination of failover tables at a time; every host sends as much as any
+/// other, to every host the same.
 struct Led<'a> {
     survey: Survey<'a>,
     /// The numbers of the links between switches that have failed.
     failed: Vec<u32>,
     /// Switches that have hosts, and how many.
     sources: Vec<(SwitchId, usize)>,
-    /// How many destinations stand for each host, and for the hosts of each switch: packets are spread over them.
+    /// How many destinations stand for each host, and for the hosts of each switch: packets are
+    /// spread over them.
     ways: [Vec<u32>; 2],
     hosts: &'a Hosts,
 }
@@ -152,8 +155,8 @@ impl<'a> Led<'a> {
         receivers as f64 / f64::from(ways.max(1))
     }
 
-    /// Adds what goes to a destination, by number, to the load of the links; what does not arrive. Packets that are lost load the links
-    /// up to there, and those of a circle once.
+    /// Adds what goes to a destination, by number, to the load of the links; what does not arrive.
+    /// Packets that are lost load the links up to there, and those of a circle once.
     fn add(&self, (number, destination): (usize, &Destination), load: &mut Loads) -> f64 {
         let volume = self.volume(destination);
         let switches: Vec<SwitchId> = self.sources.iter().map(|&(switch, _)| switch).collect();
@@ -173,8 +176,8 @@ impl<'a> Led<'a> {
 }
 
 impl Networks {
-    /// Answers `load`: by link, how much of its rate it carries where all hosts send as much to all others as the fullest link lets
-    /// them, in its fuller direction.
+    /// Answers `load`: by link, how much of its rate it carries where all hosts send as much to all
+    /// others as the fullest link lets them, in its fuller direction.
     pub(crate) fn load(&mut self, asked: &LoadRequest) -> Result<Value, Refusal> {
         let plan = self.plan_of(&asked.network)?;
         let failed = failed_links(plan.topology(), &asked.fail)?;
@@ -183,8 +186,8 @@ impl Networks {
     }
 }
 
-/// Sums what parts add to the load of so many links, and what of them is lost: in the order of the parts, whatever the number of threads,
-/// for sums of fractions depend on it.
+/// Sums what parts add to the load of so many links, and what of them is lost: in the order of the
+/// parts, whatever the number of threads, for sums of fractions depend on it.
 fn sum<T: Copy + Sync>(
     parts: &[T],
     links: usize,

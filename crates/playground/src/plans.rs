@@ -13,7 +13,8 @@ use crate::request::{BuildRequest, EntriesRequest, NetworkRequest};
 use crate::{Refusal, value};
 
 impl Networks {
-    /// Answers `plan`: figures and verdict, or every reason why not, with the cycle if there is one.
+    /// Answers `plan`: figures and verdict, or every reason why not, with the cycle if there is
+    /// one.
     pub(crate) fn plan(&mut self, asked: &NetworkRequest) -> Result<Value, Refusal> {
         let (tables, proof) = self.proof(asked)?;
         let priorities = tables.tagging.priorities.iter();
@@ -144,7 +145,8 @@ fn refused(failure: &CheckFailure, topology: &Topology) -> Result<Value, Refusal
     });
     let cycle = cycle.map(|cycle| {
         let buffers = cycle.buffers.iter().map(|buffer| {
-            // A packet came in by this port: it waits at the switch, and so does the link that it came over.
+            // A packet came in by this port: it waits at the switch, and so does the link that it
+            // came over.
             let switch = topology.switch_named(&buffer.port.switch).ok();
             let link = switch
                 .and_then(|switch| topology.peer(switch, buffer.port.port))

@@ -1,4 +1,5 @@
-//! P4 programs by themselves: what the front end says, whether they pass a case, and what becomes of packets.
+//! P4 programs by themselves: what the front end says, whether they pass a case, and what becomes
+//! of packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! What can be asked. Topologies, cables and plans are spelled as scenario files spell them (`docs/simulate.md`).
+//! What can be asked. Topologies, cables and plans are spelled as scenario files spell them
+//! (`docs/simulate.md`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -50,7 +51,8 @@ pub(crate) enum Request {
     End(SessionRequest),
 }
 
-/// A topology: made, or read from the text of a file of any kind that `switchwright topo import` knows.
+/// A topology: made, or read from the text of a file of any kind that `switchwright topo import`
+/// knows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Given {
@@ -198,7 +200,8 @@ pub(crate) struct Source {
     /// Macros.
     #[serde(default)]
     pub(crate) define: BTreeMap<String, String>,
-    /// Where the file at `path` is BMv2's JSON (`.json`), its P4Info on the disk: for entries that are not STF.
+    /// Where the file at `path` is BMv2's JSON (`.json`), its P4Info on the disk: for entries that
+    /// are not STF.
     pub(crate) p4info: Option<PathBuf>,
 }
 
@@ -264,7 +267,8 @@ pub(crate) struct RunRequest {
     pub(crate) simulation: u64,
     /// Until then, in microseconds of simulated time.
     pub(crate) until_us: f64,
-    /// At most so many events, but for those that belong to the last ones' time; as many as a slice may have if absent.
+    /// At most so many events, but for those that belong to the last ones' time; as many as a slice
+    /// may have if absent.
     pub(crate) events: Option<u64>,
 }
 

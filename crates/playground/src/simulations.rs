@@ -123,8 +123,8 @@ impl Simulations {
         })
     }
 
-    /// Answers `run`: how things are after the slice, and whether its time was reached. Where nobody waits any more it ends between two
-    /// events, and can be run on.
+    /// Answers `run`: how things are after the slice, and whether its time was reached. Where
+    /// nobody waits any more it ends between two events, and can be run on.
     pub(crate) fn run(&mut self, asked: &RunRequest) -> Result<Value, Refusal> {
         let events = asked.events.unwrap_or(MAX_EVENTS);
         self.trust

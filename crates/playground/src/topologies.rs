@@ -124,7 +124,8 @@ pub(crate) fn topology(asked: &TopologyRequest, trust: Trust) -> Result<Value, R
     Ok(view)
 }
 
-/// By switch, the number of its pod: what hangs together below the highest layer, where that is more than one part of several switches.
+/// By switch, the number of its pod: what hangs together below the highest layer, where that is
+/// more than one part of several switches.
 fn pods(topology: &Topology) -> Vec<Option<usize>> {
     let count = topology.switches().len();
     let top = topology.switches().iter().filter_map(|s| s.layer).max();

@@ -1,5 +1,6 @@
-//! What a page calls where the engine is WebAssembly. Text goes both ways through memory: the page asks for room, writes a request
-//! there, calls, and reads the answer where it is told. A module has one engine, and one thread.
+//! What a page calls where the engine is WebAssembly. Text goes both ways through memory: the page
+//! asks for room, writes a request there, calls, and reads the answer where it is told. A module
+//! has one engine, and one thread.
 #![allow(unsafe_code)] // For the names of the functions alone: none dereferences anything.
 
 use std::cell::RefCell;

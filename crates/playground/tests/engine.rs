@@ -320,7 +320,8 @@ fn links_have_tags_by_the_rules_and_load_by_the_routes() {
         .iter()
         .zip(plan["link_tags"].as_array().unwrap())
     {
-        // Packets go to hosts and down with either tag, and up with the first alone unless they bounced below.
+        // Packets go to hosts and down with either tag, and up with the first alone unless they
+        // bounced below.
         assert_eq!(tags[0], 1, "{link}");
         assert_eq!(tags.as_array().unwrap().len(), 2, "{link}");
     }
@@ -330,7 +331,8 @@ fn links_have_tags_by_the_rules_and_load_by_the_routes() {
         let links: Vec<f64> = links.map(|share| share.as_f64().unwrap()).collect();
         (links, answer["lost"].as_f64().unwrap())
     };
-    // Two spines share what 2 hosts of a leaf send to the 6 of others: 6 each, and as much down. A host sends to 7.
+    // Two spines share what 2 hosts of a leaf send to the 6 of others: 6 each, and as much down. A
+    // host sends to 7.
     let (shares, lost) = load(&mut engine, &[]);
     assert_eq!(lost, 0.0);
     let of = |name: &str, shares: &[f64]| {
@@ -372,7 +374,8 @@ fn links_have_the_load_that_failover_tables_put_on_them() {
         assert_eq!(lost, 0.0);
         assert_eq!(of("leaf1-h1", &shares), of("leaf4-h8", &shares));
         assert!(of("leaf1-spine1", &shares) > 0.0, "{shares:?}");
-        // One link is left for what the 2 hosts of a leaf send to the 6 of others, and hear of them.
+        // One link is left for what the 2 hosts of a leaf send to the 6 of others, and hear of
+        // them.
         let (after, lost) = load(&["leaf1-spine1"]);
         assert_eq!((lost, of("leaf1-spine1", &after)), (0.0, 0.0));
         let (host, link) = (of("leaf1-h1", &after), of("leaf1-spine2", &after));

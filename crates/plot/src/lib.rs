@@ -1,7 +1,9 @@
-//! Diagrams as SVG documents, without a drawing library (why: `docs/adr/0006-well-kept-crates.md`). The same figures give the same bytes.
+//! Diagrams as SVG documents, without a drawing library (why: `docs/adr/0006-well-kept-crates.md`).
+//! The same figures give the same bytes.
 //!
 //! - [`Plot`]: series of points over linear or logarithmic axes, with a legend.
-//! - [`TimeAxes`]: a diagram over simulated time on a [`Page`], with marks of what happened; what is drawn in it is the caller's.
+//! - [`TimeAxes`]: a diagram over simulated time on a [`Page`], with marks of what happened; what
+//!   is drawn in it is the caller's.
 
 mod lines;
 mod page;

@@ -1,7 +1,8 @@
 //! Line plots: figures for reports.
 //!
-//! A plot is a title, two axes and series of points. Lines join what was measured, dashes what a formula says, and
-//! bare marks stand for somebody else's figures. Points that a logarithmic axis cannot show are left out.
+//! A plot is a title, two axes and series of points. Lines join what was measured, dashes what a
+//! formula says, and bare marks stand for somebody else's figures. Points that a logarithmic axis
+//! cannot show are left out.
 
 use std::fmt::Write as _;
 

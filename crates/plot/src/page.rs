@@ -23,7 +23,8 @@ const NAMED: [(&str, &str); 10] = [
     ("gray", "#7a828c"),
 ];
 
-/// A colour for every name: the one that it is, or else the first that no other has, while there are any.
+/// A colour for every name: the one that it is, or else the first that no other has, while there
+/// are any.
 #[must_use]
 pub fn colours_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'static str> {
     let said = |name: &str| {

@@ -98,7 +98,8 @@ impl TimeAxes {
         marks.iter().map(row).collect()
     }
 
-    /// From where to where the text of a mark goes: to the left where there is no room to the right.
+    /// From where to where the text of a mark goes: to the left where there is no room to the
+    /// right.
     fn span(&self, mark: &Mark) -> (f64, f64) {
         let (x, _) = self.at(mark.at, 0.0);
         let width = CHARACTER * mark.text.len() as f64 + 8.0;

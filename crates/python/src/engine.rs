@@ -1,4 +1,5 @@
-//! The engine as an object of Python. Requests and responses are text; what they say is in `docs/lab.md`.
+//! The engine as an object of Python. Requests and responses are text; what they say is in
+//! `docs/lab.md`.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -13,7 +14,8 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, PyResult, Python};
 use quantities::{Cancelled, Progress};
 
-/// The stack on which requests are answered: as the page's engine has it. Threads of Python may have less.
+/// The stack on which requests are answered: as the page's engine has it. Threads of Python may
+/// have less.
 const STACK: usize = 32 << 20;
 
 /// How often a call that waits asks Python whether it was interrupted.
@@ -27,7 +29,8 @@ type Shared = Arc<Mutex<Answering>>;
 
 /// The engine. It has no limits, and it reads the files that requests name.
 pub(crate) struct Engine {
-    /// Another one takes its place when an interrupted request does not stop, for that still has the first.
+    /// Another one takes its place when an interrupted request does not stop, for that still has
+    /// the first.
     current: Mutex<Shared>,
 }
 
@@ -44,9 +47,10 @@ impl Engine {
         }
     }
 
-    /// Answers a request: JSON in, JSON out. Other threads of Python run meanwhile. An interrupted request stops where it tells of its
-    /// next step, and nothing else is lost. If that takes longer than [`GRACE`], nobody waits for it, and the next request finds an
-    /// engine that remembers nothing.
+    /// Answers a request: JSON in, JSON out. Other threads of Python run meanwhile. An interrupted
+    /// request stops where it tells of its next step, and nothing else is lost. If that takes
+    /// longer than [`GRACE`], nobody waits for it, and the next request finds an engine that
+    /// remembers nothing.
     pub(crate) fn call(&self, py: Python<'_>, request: String) -> PyResult<String> {
         self.work(py, move |engine, _| engine.call(&request))
     }

@@ -1,7 +1,8 @@
 //! What the interpreter finds in the module, and the function by which it asks for it.
 //!
-//! PyO3's macros would write it. They are compiled with features of `syn` that nothing else asks for, and with them all that is derived
-//! in any crate: the wheel would share nothing with the command and its tests.
+//! PyO3's macros would write it. They are compiled with features of `syn` that nothing else asks
+//! for, and with them all that is derived in any crate: the wheel would share nothing with the
+//! command and its tests.
 #![allow(unsafe_code)] // For the module's own object: all else is PyO3's.
 
 use std::ffi::{CStr, OsString};
@@ -48,7 +49,8 @@ fn make(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
         m_clear: None,
         m_free: None,
     }));
-    // SAFETY: the definition is whole, and nobody frees it; what comes back is a new reference, or null with an error that is set.
+    // SAFETY: the definition is whole, and nobody frees it; what comes back is a new reference, or
+    // null with an error that is set.
     let module = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyModule_Create(definition))? };
     let module = module.cast_into::<PyModule>()?;
     fill(&module)?;
@@ -100,8 +102,8 @@ where
     module.add(name.to_string_lossy().as_ref(), made)
 }
 
-/// Runs the command with its arguments, the program's name first; its exit status. `program` is the file that runs the command, for
-/// commands that start themselves again.
+/// Runs the command with its arguments, the program's name first; its exit status. `program` is the
+/// file that runs the command, for commands that start themselves again.
 fn run(py: Python<'_>, arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     let missing = || Program::Missing(MISSING.to_owned());
     let program = program.map_or_else(missing, Program::File);

@@ -70,7 +70,8 @@ quantity! {
     PortId(u16)
 }
 quantity! {
-    /// An IEEE 802.1Q priority / PFC class, 0 to 7. Zero is the lossy class throughout this project.
+    /// An IEEE 802.1Q priority / PFC class, 0 to 7. Zero is the lossy class throughout this
+    /// project.
     Priority(u8)
 }
 quantity! {

@@ -4,11 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Steps of a computation, told by its threads and read by whoever shows them. A computation in several passes begins anew
-/// with each, and numbers them.
+/// Steps of a computation, told by its threads and read by whoever shows them. A computation in
+/// several passes begins anew with each, and numbers them.
 ///
-/// Whoever waits may [cancel](Progress::cancel) it: the computation ends where it tells of its next step, by unwinding its thread
-/// up to [`Cancelled::caught`]. Nobody else has to know of that, and what is half done is dropped on the way.
+/// Whoever waits may [cancel](Progress::cancel) it: the computation ends where it tells of its next
+/// step, by unwinding its thread up to [`Cancelled::caught`]. Nobody else has to know of that, and
+/// what is half done is dropped on the way.
 #[derive(Debug, Default)]
 pub struct Progress {
     passes: AtomicU64,
@@ -22,8 +23,8 @@ pub struct Progress {
 pub struct Cancelled;
 
 impl Cancelled {
-    /// What `work` comes to, unless it is cancelled. Values that `work` changes stay as they are then: who looks at them afterwards has to
-    /// know that they are whole at all steps.
+    /// What `work` comes to, unless it is cancelled. Values that `work` changes stay as they are
+    /// then: who looks at them afterwards has to know that they are whole at all steps.
     ///
     /// # Errors
     /// [`Cancelled`].
@@ -69,7 +70,8 @@ impl Progress {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// What [`Progress::is_cancelled`] reads, for searches that end with what they have found so far.
+    /// What [`Progress::is_cancelled`] reads, for searches that end with what they have found so
+    /// far.
     #[must_use]
     pub fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)

@@ -1,8 +1,8 @@
 //! A graph that stays acyclic: arcs are tried one by one and refused if they would close a cycle.
 //!
-//! The order of Pearce and Kelly ("A dynamic topological sort algorithm for directed acyclic graphs", 2006):
-//! nodes keep positions such that every arc leads forward, and an arc that leads backward moves only the
-//! nodes between its ends.
+//! The order of Pearce and Kelly ("A dynamic topological sort algorithm for directed acyclic
+//! graphs", 2006): nodes keep positions such that every arc leads forward, and an arc that leads
+//! backward moves only the nodes between its ends.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -11,8 +11,9 @@ use super::cells::{Cells, LAST_LEVEL, Squares, arc_id};
 use super::demand::{Demand, Work, with_demand};
 use super::error::SchemeError;
 
-/// The tagged graph of Algorithm 1: node (arc, t) says that packets of a lossless route are on this arc
-/// after `t` switches. Towards a host the tag stays: what leaves the network needs no further priority.
+/// The tagged graph of Algorithm 1: node (arc, t) says that packets of a lossless route are on this
+/// arc after `t` switches. Towards a host the tag stays: what leaves the network needs no further
+/// priority.
 pub(super) struct HopGraph {
     /// By hop: the tables of the switches that packets enter after so many switches.
     pub(super) levels: Vec<Cells>,
@@ -126,10 +127,10 @@ fn any(set: &[u64]) -> bool {
     set.iter().any(|word| *word != 0)
 }
 
-/// Algorithm 2 with its slips mended: nodes are visited by falling back from hop to hop, at each hop by
-/// switch and port; a node joins the current tag unless one of its incoming edges would close a cycle there,
-/// then it gets the next tag and only what was just added is taken back. Once a hop has raised a node, the
-/// sandbox is the next tag's.
+/// Algorithm 2 with its slips mended: nodes are visited by falling back from hop to hop, at each
+/// hop by switch and port; a node joins the current tag unless one of its incoming edges would
+/// close a cycle there, then it gets the next tag and only what was just added is taken back. Once
+/// a hop has raised a node, the sandbox is the next tag's.
 ///
 /// # Errors
 /// [`SchemeError::MultiValued`] if two nodes that were merged go on with different tags.

@@ -1,7 +1,8 @@
-//! Tag tables under construction: per level and switch a square of cells, one per (ingress, egress).
+//! Tag tables under construction: per level and switch a square of cells, one per (ingress,
+//! egress).
 //!
-//! Hosts on one switch are equivalent, so a switch with `d` fabric ports has a square of `d + 1`: row and
-//! column 0 stand for all its host ports, the others for its fabric ports in port order.
+//! Hosts on one switch are equivalent, so a switch with `d` fabric ports has a square of `d + 1`:
+//! row and column 0 stand for all its host ports, the others for its fabric ports in port order.
 
 use plan::{NewTag, PortSet, RuleForm, Tag, TagRule};
 use quantities::PortId;
@@ -218,8 +219,9 @@ impl Cover<'_> {
         }
     }
 
-    /// Few rules over sets of ports. For every new tag in turn, rectangles of rows and columns are taken
-    /// greedily, the one that covers most uncovered cells first; they may overlap, since they agree.
+    /// Few rules over sets of ports. For every new tag in turn, rectangles of rows and columns are
+    /// taken greedily, the one that covers most uncovered cells first; they may overlap, since they
+    /// agree.
     fn sets(&mut self, square: &[Cell], side: usize) {
         let mut values: Vec<Cell> = square.iter().copied().filter(|cell| *cell != 0).collect();
         values.sort_unstable();
@@ -293,15 +295,16 @@ impl<const W: usize> Rectangles<W> {
         Self { kinds, wider }.take_all()
     }
 
-    /// How many uncovered cells the rectangle of a kind's columns and all rows that want them covers.
+    /// How many uncovered cells the rectangle of a kind's columns and all rows that want them
+    /// covers.
     fn gain(&self, kind: usize) -> usize {
         let columns = &self.kinds[kind].columns;
         let wider = self.wider[kind].iter().map(|k| &self.kinds[*k]);
         wider.map(|k| k.rows.len() * columns.common(&k.open)).sum()
     }
 
-    /// Takes the rectangle that covers most until all is covered. Gains only fall, so most of them need
-    /// not be computed again.
+    /// Takes the rectangle that covers most until all is covered. Gains only fall, so most of them
+    /// need not be computed again.
     fn take_all(mut self) -> Vec<(Vec<usize>, Vec<usize>)> {
         let mut gains: Vec<usize> = (0..self.kinds.len()).map(|k| self.gain(k)).collect();
         let mut found = Vec::new();

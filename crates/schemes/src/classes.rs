@@ -1,8 +1,10 @@
-//! Several lossless classes over one set of tags (Tagger17 section 4.4 in Tagger17's numbering; TaggerDraft section 5.1).
+//! Several lossless classes over one set of tags (Tagger17 section 4.4 in Tagger17's numbering;
+//! TaggerDraft section 5.1).
 //!
-//! Class `c` of `N` starts `c` tags above the first one and rises like every other, so that `M` rises need
-//! `M + N` tags. Where packets carry class bits, every class has its own last tag and may be given fewer
-//! rises; otherwise the lower classes may rise further than asked, which is still free of deadlock.
+//! Class `c` of `N` starts `c` tags above the first one and rises like every other, so that `M`
+//! rises need `M + N` tags. Where packets carry class bits, every class has its own last tag and
+//! may be given fewer rises; otherwise the lower classes may rise further than asked, which is
+//! still free of deadlock.
 
 use plan::{Class, ClassId, NewTag, Tag, TagRule};
 use topology::routes::RoutePolicy;
@@ -65,8 +67,8 @@ impl<'a> ClassPlan<'a> {
         Ok(((first..=last).map(tag).collect(), classes.collect()))
     }
 
-    /// The routes that each class is promised: those that were asked for, with as many bounces as the
-    /// class may make.
+    /// The routes that each class is promised: those that were asked for, with as many bounces as
+    /// the class may make.
     pub(super) fn promised(&self, routes: &RoutePolicy) -> Vec<(ClassId, RoutePolicy)> {
         let classes = (0..).map(ClassId::new).zip(&self.options.classes);
         classes
@@ -81,8 +83,8 @@ impl<'a> ClassPlan<'a> {
     }
 }
 
-/// Spells the turns of one switch out for every tag. At the last tag what would rise turns lossy; so it
-/// does, where packets carry their class, at the last tag of its class.
+/// Spells the turns of one switch out for every tag. At the last tag what would rise turns lossy;
+/// so it does, where packets carry their class, at the last tag of its class.
 pub(super) fn spell_out(turns: &[Turn], tags: &[Tag], classes: &[Class]) -> Vec<TagRule> {
     let mut rules = Vec::new();
     for (place, &tag) in tags.iter().enumerate() {

@@ -4,7 +4,8 @@ use topology::ArcId;
 
 use super::cells::{Cells, Squares, arc_id};
 
-/// The components of all arcs, numbered so that every pair leads to the same number or a higher one.
+/// The components of all arcs, numbered so that every pair leads to the same number or a higher
+/// one.
 pub(super) struct Components {
     /// By arc.
     number: Vec<u32>,

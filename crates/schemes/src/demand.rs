@@ -1,8 +1,9 @@
 //! What the lossless routes ask of the tags, without walking them one by one.
 //!
-//! A packet on an arc is described by a *context*: whatever of its route decides how it may go on. A
-//! [`Demand`] moves whole sets of contexts from arc to arc, a bit each. For shortest paths the context is
-//! the destination, for up-down paths the number of bounces so far, for all others the rest of the route.
+//! A packet on an arc is described by a *context*: whatever of its route decides how it may go on.
+//! A [`Demand`] moves whole sets of contexts from arc to arc, a bit each. For shortest paths the
+//! context is the destination, for up-down paths the number of bounces so far, for all others the
+//! rest of the route.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -45,8 +46,8 @@ pub(super) trait Demand: Sync {
     fn layout(&self) -> &SetLayout;
     /// Adds the contexts of routes whose first arc is `arc`.
     fn start(&self, arc: ArcId, into: &mut [u64]);
-    /// Adds what becomes of the contexts `set` on `arc` when they go on to `next`, which leaves the switch
-    /// where `arc` ends; whether that is anything.
+    /// Adds what becomes of the contexts `set` on `arc` when they go on to `next`, which leaves the
+    /// switch where `arc` ends; whether that is anything.
     fn step(&self, arc: ArcId, next: ArcId, set: &[u64], into: &mut [u64]) -> bool;
     /// Whether a route of these contexts may end after `arc`.
     fn ends(&self, arc: ArcId, set: &[u64]) -> bool;
@@ -93,8 +94,8 @@ impl<'a> Shortest<'a> {
         demand
     }
 
-    /// Breadth-first search from all destinations at once. An arc leads nearer to a destination iff the
-    /// search meets its two ends in successive rounds, the far end first.
+    /// Breadth-first search from all destinations at once. An arc leads nearer to a destination iff
+    /// the search meets its two ends in successive rounds, the far end first.
     fn spread(&mut self) {
         let words = self.words;
         let switches = self.fabric.switch_count();
@@ -222,8 +223,8 @@ impl Demand for UpDown<'_> {
     }
 }
 
-/// Routes that had to be enumerated: the context is the rest of the route, shared by all routes that end
-/// alike.
+/// Routes that had to be enumerated: the context is the rest of the route, shared by all routes
+/// that end alike.
 pub(super) struct Listed {
     layout: SetLayout,
     /// By arc: its contexts, as positions in `rest`.

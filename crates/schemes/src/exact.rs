@@ -9,8 +9,8 @@ use rayon::prelude::*;
 /// What one exact key says, and with which precedence.
 type Answers = BTreeMap<(Tag, PortId, PortId), (u8, NewTag)>;
 
-/// The same rules with one ingress and one egress port each, sorted by tag and ports. Only rules for single
-/// classes overlap any others; they come with a greater precedence.
+/// The same rules with one ingress and one egress port each, sorted by tag and ports. Only rules
+/// for single classes overlap any others; they come with a greater precedence.
 pub(super) fn expand(rules: Vec<Vec<TagRule>>) -> Vec<Vec<TagRule>> {
     rules.into_par_iter().map(|r| expand_switch(&r)).collect()
 }

@@ -1,10 +1,10 @@
-//! Flattened Clos as a Tagger scheme: whether a packet's tag rises depends on the virtual layers of its ingress and egress
-//! port alone.
+//! Flattened Clos as a Tagger scheme: whether a packet's tag rises depends on the virtual layers of
+//! its ingress and egress port alone.
 //!
-//! Number the links upward from layer j to j + 1 as j, and those downward from j + 1 to j as 2k - 1 - j, for k layers. A packet
-//! keeps its tag where that number rises: one tag then closes no cycle of buffers, whatever the routes. Any other turn between
-//! switches is a bounce, and raises the tag. FC23's Lemma 4 says as much of the routes it chooses; this says it of
-//! ports.
+//! Number the links upward from layer j to j + 1 as j, and those downward from j + 1 to j as
+//! 2k - 1 - j, for k layers. A packet keeps its tag where that number rises: one tag then closes no
+//! cycle of buffers, whatever the routes. Any other turn between switches is a bounce, and raises
+//! the tag. FC23's Lemma 4 says as much of the routes it chooses; this says it of ports.
 
 use plan::{PortSet, Tag};
 use quantities::PortId;
@@ -62,8 +62,8 @@ impl Place {
     }
 }
 
-/// The rules: with port sets one for each way to come (from a host, up to each layer, down to each layer) and tag, and one for
-/// what rises.
+/// The rules: with port sets one for each way to come (from a host, up to each layer, down to each
+/// layer) and tag, and one for what rises.
 pub(super) fn rules(
     topology: &Topology,
     options: &TaggerOptions,

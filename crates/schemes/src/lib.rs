@@ -1,4 +1,5 @@
-//! Schemes: one per system of the literature. Pure: topology, routes and options in, [`Tables`] out.
+//! Schemes: one per system of the literature. Pure: topology, routes and options in, [`Tables`]
+//! out.
 //!
 //! | scheme | algorithms | source |
 //! |---|---|---|
@@ -80,13 +81,15 @@ pub fn tagger(topology: &Topology, options: &TaggerOptions) -> Result<Tables, Sc
     Ok(assemble(topology, options, provenance, tagged, &routes))
 }
 
-/// The option of a plan's provenance that says with how few tags single-valued rules can do, as far as is known.
+/// The option of a plan's provenance that says with how few tags single-valued rules can do, as far
+/// as is known.
 pub const TAGS_AT_LEAST: &str = "tags_at_least";
 
 /// Tagger17's generalisation numbers tags from 0.
 const FIRST_TAG: Tag = Tag::new(0);
 
-/// Single-valued rules: different ones for every tag, or the same for all if several classes share them.
+/// Single-valued rules: different ones for every tag, or the same for all if several classes share
+/// them.
 fn single_valued(
     topology: &Topology,
     options: &TaggerOptions,
@@ -141,7 +144,8 @@ fn by_hops(
     tables(set.fabric(), options, &levels)
 }
 
-/// What Tagger17's Algorithm 2 makes of routes, as counts: its rules may have several new tags for one key, which no table can hold.
+/// What Tagger17's Algorithm 2 makes of routes, as counts: its rules may have several new tags for
+/// one key, which no table can hold.
 ///
 /// # Errors
 /// [`SchemeError`] if the routes do not suit the topology, or are longer than tags can count.
@@ -166,9 +170,9 @@ fn tables(
     })
 }
 
-/// TTL tagging (TaggerDraft section 4.2): the tag counts the switches that a packet has passed, whatever its
-/// route, and after `hops` switches the packet turns lossy. By default `hops` is as many as the longest
-/// shortest path has, and the shortest paths are promised.
+/// TTL tagging (TaggerDraft section 4.2): the tag counts the switches that a packet has passed,
+/// whatever its route, and after `hops` switches the packet turns lossy. By default `hops` is as
+/// many as the longest shortest path has, and the shortest paths are promised.
 ///
 /// # Errors
 /// [`SchemeError`] if there are more classes and hops than tags.
@@ -199,9 +203,9 @@ pub fn ttl(
     Ok(assemble(topology, options, provenance, tagged, &routes))
 }
 
-/// Flattened Clos (FC23): packets that climb through the virtual layers, then descend, keep their tag, whatever their route; any
-/// other turn raises it, and after `bounces` such turns the packet turns lossy. Ways with at most so many bounces are promised;
-/// packets are forwarded without any.
+/// Flattened Clos (FC23): packets that climb through the virtual layers, then descend, keep their
+/// tag, whatever their route; any other turn raises it, and after `bounces` such turns the packet
+/// turns lossy. Ways with at most so many bounces are promised; packets are forwarded without any.
 ///
 /// # Errors
 /// [`SchemeError`] if the topology has no virtual layers.
@@ -218,8 +222,8 @@ pub fn flattened_clos(
     Ok(assemble(topology, options, provenance, tagged, &routes))
 }
 
-/// One lossless tag for all turns of some routes: what networks do that know no tags. Nothing keeps cycles of buffers away;
-/// the proof tells whether there are any.
+/// One lossless tag for all turns of some routes: what networks do that know no tags. Nothing keeps
+/// cycles of buffers away; the proof tells whether there are any.
 ///
 /// # Errors
 /// [`SchemeError`] if the routes do not suit the topology.
@@ -238,8 +242,9 @@ pub fn one_tag(
     Ok(assemble(topology, options, provenance, tagged, routes))
 }
 
-/// The same plan without tags: every switch lets packets keep the first tag, whatever way they take. It is what plain PFC does,
-/// and the proof finds the cycle of buffers that routing may close. Nothing where there is no lossless class.
+/// The same plan without tags: every switch lets packets keep the first tag, whatever way they
+/// take. It is what plain PFC does, and the proof finds the cycle of buffers that routing may
+/// close. Nothing where there is no lossless class.
 #[must_use]
 pub fn without_tags(tables: &Tables) -> Option<Tables> {
     let first = tables.tagging.classes.first()?.initial;

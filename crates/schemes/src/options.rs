@@ -11,8 +11,8 @@ use super::single::Search;
 pub enum Algorithm {
     /// Tagger17, Algorithm 1: one more tag per hop.
     BruteForce,
-    /// Tagger17, Algorithm 2: the tags of Algorithm 1 merged greedily. Refused where the merged rules are
-    /// multi-valued.
+    /// Tagger17, Algorithm 2: the tags of Algorithm 1 merged greedily. Refused where the merged
+    /// rules are multi-valued.
     Greedy,
     /// Single-valued by construction: works for any routes.
     SingleValued,
@@ -41,8 +41,8 @@ impl Algorithm {
 pub struct ClassSpec {
     /// Unique name.
     pub name: String,
-    /// How many times its packets may rise (bounce) before they turn lossy; the scheme's own number if
-    /// absent. Enforced per class only where class bits are carried.
+    /// How many times its packets may rise (bounce) before they turn lossy; the scheme's own number
+    /// if absent. Enforced per class only where class bits are carried.
     pub bounces: Option<u8>,
 }
 

@@ -1,5 +1,6 @@
-//! Which options of a plan belong to which scheme: one list, for the command line and for all who describe plans by fields
-//! (scenarios, the page, Python). An option that would change nothing is refused in the same words everywhere.
+//! Which options of a plan belong to which scheme: one list, for the command line and for all who
+//! describe plans by fields (scenarios, the page, Python). An option that would change nothing is
+//! refused in the same words everywhere.
 
 use topology::Topology;
 use topology::routes::RoutePolicy;
@@ -116,7 +117,8 @@ pub const OF_TAGS: &[&str] = &[
     "ports",
 ];
 
-/// Options that shape the one of two failover schemes that they mean something for, where important destinations have their own.
+/// Options that shape the one of two failover schemes that they mean something for, where important
+/// destinations have their own.
 const OF_EITHER: &[&str] = &[
     "compress",
     "paths",
@@ -127,8 +129,8 @@ const OF_EITHER: &[&str] = &[
     "mark_trees",
 ];
 
-/// The schemes that an option shapes, by the name of its field. One that is not listed shapes none, so that whoever adds an option
-/// must say.
+/// The schemes that an option shapes, by the name of its field. One that is not listed shapes none,
+/// so that whoever adds an option must say.
 #[must_use]
 pub fn owners(option: &str) -> &'static [SchemeKind] {
     use SchemeKind::{FlattenedClos, Ksp, Tagger, Ttl};
@@ -166,8 +168,8 @@ pub fn owners(option: &str) -> &'static [SchemeKind] {
     }
 }
 
-/// Why an option means nothing for a scheme, as the end of a sentence; `None` if it means something. `important` is the scheme of
-/// important destinations, if they have their own.
+/// Why an option means nothing for a scheme, as the end of a sentence; `None` if it means
+/// something. `important` is the scheme of important destinations, if they have their own.
 #[must_use]
 pub fn idle_for_scheme(
     option: &str,
@@ -210,7 +212,8 @@ pub fn contradiction(
     })
 }
 
-/// Why an option means nothing with the routes that are promised or the algorithm that makes tags, as the end of a sentence.
+/// Why an option means nothing with the routes that are promised or the algorithm that makes tags,
+/// as the end of a sentence.
 #[must_use]
 pub fn idle_for_routes(
     option: &str,
@@ -244,7 +247,8 @@ pub fn idle_for_routes(
     }
 }
 
-/// Why an option of lossless tags means nothing for failover tables without them, as the end of a sentence.
+/// Why an option of lossless tags means nothing for failover tables without them, as the end of a
+/// sentence.
 #[must_use]
 pub fn idle_without_tags(option: &str, spelling: Spelling) -> Option<String> {
     OF_TAGS.contains(&option).then(|| {
@@ -253,7 +257,8 @@ pub fn idle_without_tags(option: &str, spelling: Spelling) -> Option<String> {
     })
 }
 
-/// Why an option of disjoint paths means nothing where a Flattened Clos has tables by destination, as the end of a sentence.
+/// Why an option of disjoint paths means nothing where a Flattened Clos has tables by destination,
+/// as the end of a sentence.
 #[must_use]
 pub fn idle_by_destination(option: &str, spelling: Spelling) -> Option<String> {
     ["multipath", "stack"].contains(&option).then(|| {

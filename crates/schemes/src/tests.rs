@@ -205,7 +205,8 @@ fn bcube_needs_one_tag_per_order_of_digits() {
         let topology = bcube(n, k);
         let one = proven(&topology, Algorithm::SingleValued, &RoutePolicy::BcubeDigit);
         assert_eq!(tags(&one), 1, "BCube({n}, {k}), one order");
-        // Tagger17 counts one tag per order; one rise, where an order wraps round, is enough for all of them.
+        // Tagger17 counts one tag per order; one rise, where an order wraps round, is enough for
+        // all of them.
         let all = proven(
             &topology,
             Algorithm::SingleValued,
@@ -231,7 +232,8 @@ fn greedy_is_refused_with_the_conflicting_key() {
     );
 }
 
-/// TaggerDraft section 3.3 has half of the headroom in trees; what is so is that ports of hosts need none for bounced packets.
+/// TaggerDraft section 3.3 has half of the headroom in trees; what is so is that ports of hosts
+/// need none for bounced packets.
 #[test]
 fn headroom_is_needed_where_priorities_can_come_in() {
     let topology = clos(4, 2);
@@ -260,7 +262,8 @@ fn headroom_is_needed_where_priorities_can_come_in() {
     assert!(plan.headroom_needed().iter().all(whole));
 }
 
-/// Tagger17's greedy on a Clos with one bounce takes three tags, which no table can hold; on the triangle two, which one can.
+/// Tagger17's greedy on a Clos with one bounce takes three tags, which no table can hold; on the
+/// triangle two, which one can.
 #[test]
 fn the_greedy_algorithm_is_counted_where_it_is_refused() {
     let fat_tree = FatTree {
@@ -461,15 +464,15 @@ fn changed(topology: &Topology, change: impl Fn(&mut Tables)) -> Tables {
     tables
 }
 
-/// With one tag whatever turns the rules allow close no cycle; with one port in a wrong layer, one turn from down to up that keeps its
-/// tag, or rules that heed no layers at all, they do.
+/// With one tag whatever turns the rules allow close no cycle; with one port in a wrong layer, one
+/// turn from down to up that keeps its tag, or rules that heed no layers at all, they do.
 #[test]
 fn wrong_rules_of_a_flattened_clos_close_a_cycle() {
     let topology = flattened(50, &[3, 3, 3]);
     check(changed(&topology, |_| {}), &Options::default()).expect("no cycle");
 
-    // Ports of s1: its host, three up from layer 1, three down from layer 2, three up from layer 2, ...; s1 takes port 2 for one
-    // down from layer 2.
+    // Ports of s1: its host, three up from layer 1, three down from layer 2, three up from layer 2,
+    // ...; s1 takes port 2 for one down from layer 2.
     let text = topology.to_json();
     let port = text.find("s1:2\"").expect("a link at port 2");
     let (before, after) = text.split_at(port);

@@ -2,8 +2,8 @@
 
 use plan::PortSet;
 
-/// A rule that is the same for every tag: packets from `in_ports` to `out_ports` keep their tag or rise by
-/// one.
+/// A rule that is the same for every tag: packets from `in_ports` to `out_ports` keep their tag or
+/// rise by one.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
     pub(super) precedence: u8,

@@ -1,5 +1,5 @@
-//! Tagging by turns: whether a packet's tag rises depends on its ingress and egress port alone, not on the
-//! tag. Such rules are written once per switch as port sets and serve any number of classes.
+//! Tagging by turns: whether a packet's tag rises depends on its ingress and egress port alone, not
+//! on the tag. Such rules are written once per switch as port sets and serve any number of classes.
 
 use plan::{PortSet, Tag};
 use quantities::PortId;
@@ -15,9 +15,9 @@ use super::turn::Turn;
 /// Tagger17 numbers the tags of a Clos from 1.
 const FIRST_CLOS_TAG: Tag = Tag::new(1);
 
-/// Tagger for layered topologies (Tagger17): a packet rises by one tag whenever it comes from a higher layer and
-/// leaves for a higher layer again. `k` bounces take `k + 1` tags, which is optimal, and with port sets two
-/// rules per tag and switch.
+/// Tagger for layered topologies (Tagger17): a packet rises by one tag whenever it comes from a
+/// higher layer and leaves for a higher layer again. `k` bounces take `k + 1` tags, which is
+/// optimal, and with port sets two rules per tag and switch.
 pub(super) fn clos(topology: &Topology, options: &TaggerOptions) -> Result<Tagged, SchemeError> {
     if let Some(switch) = topology.unlayered_switch() {
         return Err(SchemeError::NotLayered {
@@ -57,7 +57,8 @@ pub(super) fn clos(topology: &Topology, options: &TaggerOptions) -> Result<Tagge
     })
 }
 
-/// TTL tagging: a packet rises on every link between switches. On its way to a host it keeps its tag.
+/// TTL tagging: a packet rises on every link between switches. On its way to a host it keeps its
+/// tag.
 pub(super) fn ttl(
     topology: &Topology,
     hops: u8,

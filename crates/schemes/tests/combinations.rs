@@ -1,5 +1,6 @@
-//! Every failover scheme with every way to protect, put out, compress and label, on small networks: what `plan` makes
-//! passes its own proof. Options that a scheme has not are refused, never planned wrong.
+//! Every failover scheme with every way to protect, put out, compress and label, on small networks:
+//! what `plan` makes passes its own proof. Options that a scheme has not are refused, never planned
+//! wrong.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use plan::check::Options;

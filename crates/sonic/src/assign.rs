@@ -1,13 +1,15 @@
 //! Traffic classes for a switch's tag rules.
 //!
-//! A switch under SONiC knows no rule over (tag, ingress port, egress port). It knows a traffic class, which the ingress port
-//! chooses and by which the ingress port's maps give the priority group, the egress port's maps the queue and the new DSCP. So
-//! a traffic class stands for a tag and for all ingress ports at which packets with this tag fare alike, whatever egress port
-//! they leave by; then the maps of the ports say what the rules say, and no TCAM is taken.
+//! A switch under SONiC knows no rule over (tag, ingress port, egress port). It knows a traffic
+//! class, which the ingress port chooses and by which the ingress port's maps give the priority
+//! group, the egress port's maps the queue and the new DSCP. So a traffic class stands for a tag
+//! and for all ingress ports at which packets with this tag fare alike, whatever egress port they
+//! leave by; then the maps of the ports say what the rules say, and no TCAM is taken.
 //!
-//! Where there are more such classes than the platform has, and it has ACL rules that set the traffic class, a class stands
-//! for a tag and the tag with which the packet leaves. The DSCP alone chooses a class of the arriving tag, because it alone
-//! gives the priority group; rules set another class where the most frequent one of a port is not right.
+//! Where there are more such classes than the platform has, and it has ACL rules that set the
+//! traffic class, a class stands for a tag and the tag with which the packet leaves. The DSCP alone
+//! chooses a class of the arriving tag, because it alone gives the priority group; rules set
+//! another class where the most frequent one of a port is not right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,7 +97,8 @@ struct Behaviour {
     arrivals: Vec<Arrival>,
 }
 
-/// The codes of the plan's lossless tags: DSCP, class, tag. Codes of classes that the plan does not have are lossy.
+/// The codes of the plan's lossless tags: DSCP, class, tag. Codes of classes that the plan does not
+/// have are lossy.
 pub(crate) fn codes(plan: &CheckedPlan) -> Vec<(u8, ClassId, Tag)> {
     let (tagging, carrier) = (plan.tagging(), plan.carrier());
     let classes = match carrier.class_shift {
@@ -220,8 +223,8 @@ impl Behaviour {
             for (&out, leaving) in self.ports.iter().zip(&arrival.leaving) {
                 by_class.entry(class(leaving)).or_default().insert(out);
             }
-            // Never the lossy class: its priority group is not the tag's. Of equally frequent ones the lowest, so that the
-            // same plan gives the same maps.
+            // Never the lossy class: its priority group is not the tag's. Of equally frequent ones
+            // the lowest, so that the same plan gives the same maps.
             let lossless = by_class.iter().filter(|(tc, _)| **tc != LOSSY_TC);
             let most = lossless.max_by_key(|(tc, outs)| (outs.len(), !**tc));
             let usual = most.map_or(LOSSY_TC, |(tc, _)| *tc);

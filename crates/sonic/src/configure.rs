@@ -24,7 +24,8 @@ const LOSSY_PROFILE: &str = "ingress_lossy_profile";
 const EGRESS_LOSSLESS_PROFILE: &str = "egress_lossless_profile";
 const EGRESS_LOSSY_PROFILE: &str = "egress_lossy_profile";
 
-/// A lossless priority group is paused when it has used half of what is free (alpha 1/2, as `simulate` has it) ...
+/// A lossless priority group is paused when it has used half of what is free (alpha 1/2, as
+/// `simulate` has it) ...
 const LOSSLESS_THRESHOLD: i32 = -1;
 /// ... and a lossy one may use eight times what is free.
 const LOSSY_THRESHOLD: i32 = 3;
@@ -38,7 +39,8 @@ pub enum Watchdog {
     /// The configuration does not ask for it: no cycle of buffers is possible.
     #[default]
     Off,
-    /// It stays as a net, with SONiC's times, for what the proof does not cover: a host that pauses for ever.
+    /// It stays as a net, with SONiC's times, for what the proof does not cover: a host that pauses
+    /// for ever.
     Net,
 }
 
@@ -98,8 +100,9 @@ pub fn configure(
     Ok(build.config)
 }
 
-/// The maps of a switch that knows no tags: every lossless class of a plan has the traffic class, the priority group and the
-/// queue of its first tag and keeps its DSCP, as SONiC's default maps do with DSCPs 3 and 4.
+/// The maps of a switch that knows no tags: every lossless class of a plan has the traffic class,
+/// the priority group and the queue of its first tag and keeps its DSCP, as SONiC's default maps do
+/// with DSCPs 3 and 4.
 #[must_use]
 pub fn without_tags(plan: &CheckedPlan, switch: SwitchId) -> ConfigDb {
     let topology = plan.topology();

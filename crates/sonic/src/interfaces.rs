@@ -6,8 +6,8 @@ use topology::{SwitchId, Topology};
 /// How many lanes a port has where nothing says so: SONiC counts interfaces by lanes.
 pub(crate) const LANES: u32 = 4;
 
-/// The interface of a port: the name that the topology has for it, else `Ethernet0` for the first port, `Ethernet4` for the
-/// second, and so on.
+/// The interface of a port: the name that the topology has for it, else `Ethernet0` for the first
+/// port, `Ethernet4` for the second, and so on.
 #[must_use]
 pub fn interface(topology: &Topology, switch: SwitchId, port: PortId) -> String {
     match topology.interface(switch, port) {

@@ -1,8 +1,8 @@
-//! What the maps of a switch do to a packet: DSCP to traffic class and priority group by its ingress port, to queue and new
-//! DSCP by its egress port (SonicQos).
+//! What the maps of a switch do to a packet: DSCP to traffic class and priority group by its
+//! ingress port, to queue and new DSCP by its egress port (SonicQos).
 //!
-//! It is rebuilt from the tables alone, knows no plan, and is what written configurations are compared by and what running
-//! ones are audited by.
+//! It is rebuilt from the tables alone, knows no plan, and is what written configurations are
+//! compared by and what running ones are audited by.
 
 use std::collections::{BTreeMap, BTreeSet};
 

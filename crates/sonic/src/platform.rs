@@ -1,5 +1,5 @@
-//! What switches under SONiC have of the resources that tags take. SONiC's models bound them (traffic classes 0 to 15,
-//! priority groups 0 to 7); chips offer less or as much.
+//! What switches under SONiC have of the resources that tags take. SONiC's models bound them
+//! (traffic classes 0 to 15, priority groups 0 to 7); chips offer less or as much.
 
 use serde::Serialize;
 
@@ -19,8 +19,8 @@ pub struct Platform {
     pub name: &'static str,
     /// Traffic classes, the lossy one included.
     pub traffic_classes: u8,
-    /// Ingress ACL rules that match ingress ports, egress ports and DSCP and set the traffic class (`TC_ACTION`); 0 where
-    /// the platform has no such action.
+    /// Ingress ACL rules that match ingress ports, egress ports and DSCP and set the traffic class
+    /// (`TC_ACTION`); 0 where the platform has no such action.
     pub acl_rules: u32,
 }
 

@@ -1,4 +1,5 @@
-//! `config_db.json` read: every row that matters is typed, every fault is told by file, table and key.
+//! `config_db.json` read: every row that matters is typed, every fault is told by file, table and
+//! key.
 //!
 //! Tables that decide nothing about lossless traffic are passed over.
 
@@ -366,7 +367,8 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// The ports of a key. A chassis names host and chip as well (`linecard1|asic0|Ethernet0`): none if it is another host.
+    /// The ports of a key. A chassis names host and chip as well (`linecard1|asic0|Ethernet0`):
+    /// none if it is another host.
     fn own<'k>(&self, ports: &'k str) -> Option<&'k str> {
         match ports.split_once('|') {
             None => Some(ports),
@@ -432,7 +434,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The ports that a key names: SONiC's templates write a key without any for a device without neighbours.
+/// The ports that a key names: SONiC's templates write a key without any for a device without
+/// neighbours.
 fn ports_of(key: &str) -> impl Iterator<Item = &str> {
     key.split(',')
         .map(str::trim)

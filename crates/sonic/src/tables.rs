@@ -1,5 +1,5 @@
-//! The tables of a switch's configuration database that decide about priorities, PFC and buffers, as typed rows; and those
-//! that say what its ports lead to.
+//! The tables of a switch's configuration database that decide about priorities, PFC and buffers,
+//! as typed rows; and those that say what its ports lead to.
 //!
 //! Field and table names are SONiC's own (SonicYang).
 
@@ -23,7 +23,8 @@ pub enum MapKind {
     TcToDscp,
     /// Of the egress port: which queue a received PFC frame pauses.
     PfcToQueue,
-    /// Of the ingress port, on some platforms: which priority group asks for a pause of which PFC priority.
+    /// Of the ingress port, on some platforms: which priority group asks for a pause of which PFC
+    /// priority.
     PfcToPriorityGroup,
 }
 
@@ -235,7 +236,8 @@ pub struct ConfigDb {
     pub acl: Vec<AclRule>,
     /// Whether SONiC computes buffers by its dynamic model (`buffer_model` of `DEVICE_METADATA`).
     pub dynamic_buffers: bool,
-    /// What else decides about classes and is not followed, a phrase each: 802.1p priorities, maps of tunnels.
+    /// What else decides about classes and is not followed, a phrase each: 802.1p priorities, maps
+    /// of tunnels.
     pub unfollowed: Vec<String>,
 }
 
@@ -260,8 +262,9 @@ impl ConfigDb {
         self.map(kind, bound)
     }
 
-    /// Whether SONiC itself gives the priority groups of a port's PFC priorities a profile, though no row of `BUFFER_PG` says
-    /// so: in its traditional model it does for ports with a speed and a cable (SonicBuffers).
+    /// Whether SONiC itself gives the priority groups of a port's PFC priorities a profile, though
+    /// no row of `BUFFER_PG` says so: in its traditional model it does for ports with a speed and a
+    /// cable (SonicBuffers).
     #[must_use]
     pub fn computes_headroom(&self, port: &str) -> bool {
         let speed = self.ports.get(port).and_then(|row| row.speed);

@@ -1,4 +1,5 @@
-//! Tables written as `config_db.json` has them, and as the JSON patch that puts them into a running switch.
+//! Tables written as `config_db.json` has them, and as the JSON patch that puts them into a running
+//! switch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +13,8 @@ const CABLE_GROUP: &str = "AZURE";
 const ACL_TABLE: &str = "SWITCHWRIGHT";
 const ACL_TYPE: &str = "SWITCHWRIGHT_TC";
 
-/// Tables that say what the device is and what it is plugged into. They are in the whole configuration and not in the
-/// patch: a running switch has its own.
+/// Tables that say what the device is and what it is plugged into. They are in the whole
+/// configuration and not in the patch: a running switch has its own.
 const OF_THE_DEVICE: [&str; 3] = ["DEVICE_METADATA", "PORT", "DEVICE_NEIGHBOR"];
 
 /// All tables, as `config_db.json` has them.
@@ -55,7 +56,8 @@ pub fn tables(config: &ConfigDb) -> Map<String, Value> {
     tables
 }
 
-/// The JSON patch (RFC 6902) for `config apply-patch`: each table of ours takes the place of the switch's own.
+/// The JSON patch (RFC 6902) for `config apply-patch`: each table of ours takes the place of the
+/// switch's own.
 #[must_use]
 pub fn patch(config: &ConfigDb) -> Value {
     let mine = tables(config).into_iter();

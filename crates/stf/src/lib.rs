@@ -1,7 +1,9 @@
-//! Case files and the runners that play them: on every executor of ours, and on BMv2 where it is installed.
+//! Case files and the runners that play them: on every executor of ours, and on BMv2 where it is
+//! installed.
 //!
-//! A case is a file in the Simple Test Framework format of p4c ([`case`](mod@case)), next to the program it tests. [`run`] plays it on
-//! anything that implements [`p4exec::Executor`], [`bmv2::play`] on `simple_switch`.
+//! A case is a file in the Simple Test Framework format of p4c ([`case`](mod@case)), next to the
+//! program it tests. [`run`] plays it on anything that implements [`p4exec::Executor`],
+//! [`bmv2::play`] on `simple_switch`.
 
 pub mod bmv2;
 pub mod case;

@@ -1,5 +1,6 @@
-//! Readers that take nothing of their answers, and a writer beside them: what the server's memory comes to, and how long writes take.
-//! `slow_readers [READERS [ENTRIES [CONNECTIONS [WINDOW]]]]`; WINDOW is what a client lets the server send unasked, in bytes.
+//! Readers that take nothing of their answers, and a writer beside them: what the server's memory
+//! comes to, and how long writes take. `slow_readers [READERS [ENTRIES [CONNECTIONS [WINDOW]]]]`;
+//! WINDOW is what a client lets the server send unasked, in bytes.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;

@@ -1,5 +1,6 @@
-//! The worst delay of packets while programs are verified and set beside them: `verify_delay [TABLES [ROUNDS [interp|compile]]]`. A packet a
-//! millisecond goes by UDP through a switch of two ports; a client pushes a program of so many tables again and again.
+//! The worst delay of packets while programs are verified and set beside them: `verify_delay
+//! [TABLES [ROUNDS [interp|compile]]]`. A packet a millisecond goes by UDP through a switch of two
+//! ports; a client pushes a program of so many tables again and again.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -102,7 +103,8 @@ struct Stream {
 }
 
 impl Stream {
-    /// Sends and receives on one thread, so that a delay is what the switch took, and what this thread waited for a processor.
+    /// Sends and receives on one thread, so that a delay is what the switch took, and what this
+    /// thread waited for a processor.
     fn start(from: &UdpSocket, to: &UdpSocket, port: String) -> std::io::Result<Self> {
         let (from, to) = (from.try_clone()?, to.try_clone()?);
         let over = Arc::new(AtomicBool::new(false));

@@ -1,7 +1,8 @@
-//! What P4Runtime cannot say, over a Unix socket: ports that come and go, and what passed over them.
+//! What P4Runtime cannot say, over a Unix socket: ports that come and go, and what passed over
+//! them.
 //!
-//! One JSON object a line in each direction. Who may open the socket may change the switch: it is made for its owner
-//! alone.
+//! One JSON object a line in each direction. Who may open the socket may change the switch: it is
+//! made for its owner alone.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -348,8 +349,9 @@ pub(crate) fn statuses(ports: &Ports, engine: &EngineHandle) -> Vec<PortStatus> 
     ports.list().into_iter().map(status).collect()
 }
 
-/// Where sockets are unless told otherwise: the run directory of the user, or the system's for root. To be looked up by a process
-/// while it has its rights: it takes those over the first process to tell which network namespace is the system's own.
+/// Where sockets are unless told otherwise: the run directory of the user, or the system's for
+/// root. To be looked up by a process while it has its rights: it takes those over the first
+/// process to tell which network namespace is the system's own.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     folder: PathBuf,
@@ -391,7 +393,8 @@ impl RunFolder {
     }
 }
 
-/// Where a switch that listens for P4Runtime at this TCP port opens its socket unless told otherwise.
+/// Where a switch that listens for P4Runtime at this TCP port opens its socket unless told
+/// otherwise.
 #[must_use]
 pub fn default_path(tcp_port: u16) -> PathBuf {
     RunFolder::here().switch(tcp_port)
@@ -403,7 +406,8 @@ pub fn thrift_path(thrift_port: u16) -> PathBuf {
     RunFolder::here().thrift(thrift_port)
 }
 
-/// Ports are those of a network namespace, files are not: outside of the system's own the name says which.
+/// Ports are those of a network namespace, files are not: outside of the system's own the name says
+/// which.
 fn network() -> String {
     // The first process may not let others look (a service manager in a container).
     let systems = |own: &str| {
@@ -422,7 +426,8 @@ fn namespace(link: &str) -> Option<String> {
     Some(number.to_owned())
 }
 
-/// Whether this is the network namespace that the kernel started with: no other has settings of how much a processor does at once.
+/// Whether this is the network namespace that the kernel started with: no other has settings of how
+/// much a processor does at once.
 fn is_first_namespace() -> bool {
     Path::new("/proc/sys/net/core/netdev_budget").exists()
 }

@@ -1,9 +1,12 @@
-//! Names of ports, for programs whose ports the control plane knows by strings (`@p4runtime_translation(uri, string)`, P4Runtime 1.5,
-//! section 18.1): the table that translates between the two, one per switch.
+//! Names of ports, for programs whose ports the control plane knows by strings
+//! (`@p4runtime_translation(uri, string)`, P4Runtime 1.5, section 18.1): the table that translates
+//! between the two, one per switch.
 //!
-//! A port has the name of its interface, whatever is not an interface, and numbers that are no port's, go by their decimal number. So
-//! every number has one name and every name one number. An interface whose own name is a number says nothing of its port, which goes by
-//! the port's number too. A port that is removed keeps its name until another takes the name or the number: entries may mention it.
+//! A port has the name of its interface, whatever is not an interface, and numbers that are no
+//! port's, go by their decimal number. So every number has one name and every name one number. An
+//! interface whose own name is a number says nothing of its port, which goes by the port's number
+//! too. A port that is removed keeps its name until another takes the name or the number: entries
+//! may mention it.
 
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};

@@ -1,7 +1,9 @@
-//! Unix sockets with a place in the file system: what a killed process left is removed, what a living one has is not.
+//! Unix sockets with a place in the file system: what a killed process left is removed, what a
+//! living one has is not.
 //!
-//! A socket is dead when nobody is behind its file: connecting is refused. That is so for an instant too between the making of a file and the
-//! moment when its owner listens, so files are made, looked at and removed only with their folder locked.
+//! A socket is dead when nobody is behind its file: connecting is refused. That is so for an
+//! instant too between the making of a file and the moment when its owner listens, so files are
+//! made, looked at and removed only with their folder locked.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +11,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Others lock a folder for an instant only; who keeps it longer is none of us, and is not waited for.
+/// Others lock a folder for an instant only; who keeps it longer is none of us, and is not waited
+/// for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two tries to lock it.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -65,10 +68,12 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes a socket at a path with `bind`, in the place of a dead one if need be; `connect` tries to reach what is there.
+/// Makes a socket at a path with `bind`, in the place of a dead one if need be; `connect` tries to
+/// reach what is there.
 ///
 /// # Errors
-/// [`io::ErrorKind::AddrInUse`] if somebody answers there, or it is no socket; what `bind` says otherwise.
+/// [`io::ErrorKind::AddrInUse`] if somebody answers there, or it is no socket; what `bind` says
+/// otherwise.
 pub(crate) fn bind<T, C>(
     path: &Path,
     bind: impl Fn(&Path) -> io::Result<T>,
@@ -94,7 +99,8 @@ fn is_dead<C>(path: &Path, connect: impl FnOnce(&Path) -> io::Result<C>) -> bool
     socket && connect(path).is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// Removes the dead stream sockets of a folder whose names `ours` knows, and links to sockets that are not there.
+/// Removes the dead stream sockets of a folder whose names `ours` knows, and links to sockets that
+/// are not there.
 pub(crate) fn sweep(folder: &Path, ours: impl Fn(&str) -> bool) {
     let Some(_locked) = locked(folder) else {
         return;
@@ -170,7 +176,8 @@ mod tests {
             std::os::unix::fs::symlink(at(to), at(link)).unwrap();
         }
         sweep(folder.path(), |name| name.starts_with("switch-"));
-        // The order of a folder's names is nobody's: a second sweep finds links that the first made dangle.
+        // The order of a folder's names is nobody's: a second sweep finds links that the first made
+        // dangle.
         sweep(folder.path(), |name| name.starts_with("switch-"));
         let left = |name: &str| at(name).is_symlink() || at(name).exists();
         let names: Vec<u8> = (1..=5)

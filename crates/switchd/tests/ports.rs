@@ -1,4 +1,5 @@
-//! Ports under the engine: sockets, capture files, real interfaces (those need root and say so where it is not).
+//! Ports under the engine: sockets, capture files, real interfaces (those need root and say so
+//! where it is not).
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::io::{Read, Write};

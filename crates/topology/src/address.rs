@@ -1,10 +1,10 @@
 //! Structured addresses: one power-of-two block per edge switch, blocks of a group side by side.
 //!
-//! The layout is `10.0.0.0/8`, split as group | edge switch of the group | host. Each field is as wide
-//! as its largest value needs, widened to a whole byte where that fits, so that a fat-tree reads
-//! `10.pod.edge.host`. Edge numbers start at zero in each group: the blocks of a group are dense and
-//! merge into few prefixes. The IPv6 address is the IPv4 address behind `fd00::/96`, the Ethernet
-//! address behind `02:00`; so one structure serves all three.
+//! The layout is `10.0.0.0/8`, split as group | edge switch of the group | host. Each field is as
+//! wide as its largest value needs, widened to a whole byte where that fits, so that a fat-tree
+//! reads `10.pod.edge.host`. Edge numbers start at zero in each group: the blocks of a group are
+//! dense and merge into few prefixes. The IPv6 address is the IPv4 address behind `fd00::/96`, the
+//! Ethernet address behind `02:00`; so one structure serves all three.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

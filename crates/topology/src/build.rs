@@ -111,7 +111,8 @@ impl Builder {
         edges
     }
 
-    /// Gives every edge switch a subnet and its hosts addresses from it; `false` if they do not fit.
+    /// Gives every edge switch a subnet and its hosts addresses from it; `false` if they do not
+    /// fit.
     fn assign_subnets(&mut self) -> bool {
         let edges = self.edges();
         // Edge switches by group, then id; `None` sorts first and is a group like any other.

@@ -87,7 +87,8 @@ impl Fabric {
                         *half = Some(id);
                         let link = topology.link(peer.link);
                         let layers = link.virtual_layers.map(|layers| {
-                            // The far end tells the ends apart, for no link joins a switch to itself.
+                            // The far end tells the ends apart, for no link joins a switch to
+                            // itself.
                             let VirtualLayers { a, b } = layers;
                             if link.a == peer.end { (b, a) } else { (a, b) }
                         });
@@ -179,8 +180,9 @@ impl Fabric {
         self.layer(arc.to) > self.layer(arc.from)
     }
 
-    /// The rank of an arc in a Flattened Clos of k virtual layers: j from layer j up to j + 1, 2k - 1 - j from j + 1 down to j.
-    /// Along a way up, then down (FC23 section 3.1) ranks rise. `None` if the link has no virtual layers.
+    /// The rank of an arc in a Flattened Clos of k virtual layers: j from layer j up to j + 1, 2k -
+    /// 1 - j from j + 1 down to j. Along a way up, then down (FC23 section 3.1) ranks rise. `None`
+    /// if the link has no virtual layers.
     #[must_use]
     pub fn rank(&self, arc: ArcId) -> Option<u16> {
         let (near, far) = self.virtual_layers[arc.index()]?;

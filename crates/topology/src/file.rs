@@ -19,8 +19,8 @@
 //! }
 //! ```
 //!
-//! What is left out is derived: addresses of hosts, `up` (true), the rate (100) and the length (100, or
-//! 10 to a host). Writing a topology and reading it back gives the same topology.
+//! What is left out is derived: addresses of hosts, `up` (true), the rate (100) and the length
+//! (100, or 10 to a host). Writing a topology and reading it back gives the same topology.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -134,7 +134,8 @@ struct HostEntry<'a> {
     ipv6: Option<Ipv6Addr>,
 }
 
-/// A text that is read where it stands, unless something in it is escaped. (In an option serde copies a `Cow`.)
+/// A text that is read where it stands, unless something in it is escaped. (In an option serde
+/// copies a `Cow`.)
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -159,7 +160,8 @@ struct LinkEntry<'a> {
     /// Cable length in metres.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     length_m: Option<Metres>,
-    /// In a Flattened Clos the virtual layer of end `a`, counted from 1; given with `b_layer` or not at all.
+    /// In a Flattened Clos the virtual layer of end `a`, counted from 1; given with `b_layer` or
+    /// not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     a_layer: Option<u8>,
     /// The virtual layer of end `b`, which is next to that of `a`.

@@ -20,8 +20,9 @@ pub enum HeaderError {
     Version(u32),
 }
 
-/// Reads a file of a format and version; `of` says which a file that fits the structure names. A file that does not fit is told by its
-/// header, if that is another's: only then is it read a second time.
+/// Reads a file of a format and version; `of` says which a file that fits the structure names. A
+/// file that does not fit is told by its header, if that is another's: only then is it read a
+/// second time.
 ///
 /// # Errors
 /// [`HeaderError`].
@@ -44,7 +45,8 @@ pub fn read_with_header<'t, T: Deserialize<'t>>(
     file.map_err(HeaderError::Json)
 }
 
-/// Whether a file that says this of itself is of a format and version. What says nothing of its version is not of another.
+/// Whether a file that says this of itself is of a format and version. What says nothing of its
+/// version is not of another.
 ///
 /// # Errors
 /// [`HeaderError`].

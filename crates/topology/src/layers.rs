@@ -6,9 +6,9 @@ use super::model::Topology;
 /// The most layers that are recognised.
 const MAX_LAYERS: u8 = 8;
 
-/// The layers of a folded Clos: each switch's distance to the nearest switch with hosts, provided that
-/// no link stays within a layer, there are at least two layers, and every switch with hosts reaches every
-/// other by going up, then down. `None` if the network is nothing of the kind.
+/// The layers of a folded Clos: each switch's distance to the nearest switch with hosts, provided
+/// that no link stays within a layer, there are at least two layers, and every switch with hosts
+/// reaches every other by going up, then down. `None` if the network is nothing of the kind.
 pub(super) fn infer(topology: &Topology) -> Option<Vec<u8>> {
     let switches = topology.switches().len();
     let mut layers: Vec<Option<u8>> = vec![None; switches];
@@ -62,7 +62,8 @@ fn neighbours(topology: &Topology, switch: SwitchId) -> impl Iterator<Item = Swi
 
 /// The switches that can be reached by going up, then down.
 fn up_down(topology: &Topology, layers: &[u8], from: SwitchId) -> Vec<bool> {
-    // A switch met on the way up may be gone on from in both directions, one met on the way down only down.
+    // A switch met on the way up may be gone on from in both directions, one met on the way down
+    // only down.
     let mut climbed = vec![false; layers.len()];
     let mut met = vec![false; layers.len()];
     let mut stack = vec![(from, true)];

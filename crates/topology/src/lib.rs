@@ -1,4 +1,5 @@
-//! Topologies: switches with numbered ports, hosts, links; their file format, generators, importers, drawings; and routes.
+//! Topologies: switches with numbered ports, hosts, links; their file format, generators,
+//! importers, drawings; and routes.
 
 mod address;
 mod build;

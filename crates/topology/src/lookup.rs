@@ -76,8 +76,8 @@ impl Topology {
         }
     }
 
-    /// The link of a name: `s1-s2`, or with ports on either end where there are parallel ones, as in
-    /// `s1:3-s2:1`. Names of nodes may hold dashes themselves.
+    /// The link of a name: `s1-s2`, or with ports on either end where there are parallel ones, as
+    /// in `s1:3-s2:1`. Names of nodes may hold dashes themselves.
     ///
     /// # Errors
     /// [`LookupError`] if there is no such link or more than one.

@@ -33,7 +33,8 @@ pub enum Role {
     /// A switch.
     #[default]
     Switch,
-    /// The forwarding half of a server in a server-centric network (BCube); its host stands behind it.
+    /// The forwarding half of a server in a server-centric network (BCube); its host stands behind
+    /// it.
     Server,
 }
 
@@ -52,7 +53,8 @@ pub struct Switch {
     pub group: Option<u32>,
     /// The addresses of the hosts behind it, where they are a block of their own.
     pub subnet: Option<Subnet>,
-    /// Packet buffer, where it is known (it bounds the lossless priorities: TaggerDraft section 3.3).
+    /// Packet buffer, where it is known (it bounds the lossless priorities: TaggerDraft section
+    /// 3.3).
     pub buffer: Option<Bytes>,
     /// What the switch itself calls its ports, where it is known.
     pub interfaces: BTreeMap<PortId, String>,
@@ -78,7 +80,8 @@ impl Switch {
     }
 }
 
-/// A host (an end port of the network). A BCube server, which forwards, is a switch with a host behind it.
+/// A host (an end port of the network). A BCube server, which forwards, is a switch with a host
+/// behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// Unique name, shared name space with switches.
@@ -115,12 +118,14 @@ pub struct Link {
     pub up: bool,
     /// The virtual layers of its ends, where the network is a Flattened Clos.
     pub virtual_layers: Option<VirtualLayers>,
-    /// The optical circuit switch or patch panel through which it runs, counted from 1, if it runs through one.
+    /// The optical circuit switch or patch panel through which it runs, counted from 1, if it runs
+    /// through one.
     pub ocs: Option<u32>,
 }
 
-/// The virtual layers that the two ends of a link belong to in a Flattened Clos, counted from 1 (FC23 section 3.1):
-/// every port between switches stands in one layer, and links join neighbouring layers.
+/// The virtual layers that the two ends of a link belong to in a Flattened Clos, counted from 1
+/// (FC23 section 3.1): every port between switches stands in one layer, and links join neighbouring
+/// layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VirtualLayers {
     /// The layer of end `a`.
@@ -585,7 +590,8 @@ impl Topology {
         interfaces.get(&port).map(String::as_str)
     }
 
-    /// The Ethernet address of a switch's port: locally administered, apart from those of generated hosts.
+    /// The Ethernet address of a switch's port: locally administered, apart from those of generated
+    /// hosts.
     #[must_use]
     pub fn port_mac(&self, switch: SwitchId, port: PortId) -> [u8; 6] {
         let number = u64::try_from(switch.index()).unwrap_or(u64::MAX);

@@ -30,8 +30,8 @@ macro_rules! prefix {
         }
 
         impl $name {
-            /// The block of `length` leading bits that holds `address`; the host bits are cleared and
-            /// a longer length means the whole address.
+            /// The block of `length` leading bits that holds `address`; the host bits are cleared
+            /// and a longer length means the whole address.
             #[must_use]
             pub fn new(address: $address, length: u8) -> Self {
                 let length = length.min($width);

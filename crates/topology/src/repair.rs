@@ -1,6 +1,8 @@
-//! Hops to a few switches without some links and switches, found from the hops with them: only what lay behind the failures is searched again.
+//! Hops to a few switches without some links and switches, found from the hops with them: only what
+//! lay behind the failures is searched again.
 //!
-//! Planning local failover asks for millions of them, each with a few failures that few switches lie behind.
+//! Planning local failover asks for millions of them, each with a few failures that few switches
+//! lie behind.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -40,7 +42,8 @@ impl HopRepair {
         }
     }
 
-    /// Hops by switch index without these links and switches; [`UNREACHABLE`] where there is no way.
+    /// Hops by switch index without these links and switches; [`UNREACHABLE`] where there is no
+    /// way.
     pub fn without(&mut self, fabric: &Fabric, links: &[LinkId], switches: &[SwitchId]) -> &[u16] {
         for switch in self.changed.drain(..) {
             self.hops[switch.index()] = self.intact[switch.index()];
@@ -78,7 +81,8 @@ impl HopRepair {
         }
     }
 
-    /// Takes the hops from a switch; those one hop behind it are to be asked whether they still have a way.
+    /// Takes the hops from a switch; those one hop behind it are to be asked whether they still
+    /// have a way.
     fn drop_hops(&mut self, fabric: &Fabric, at: SwitchId, asked: &mut BTreeSet<(u16, SwitchId)>) {
         let level = std::mem::replace(&mut self.hops[at.index()], UNREACHABLE);
         if level == UNREACHABLE {

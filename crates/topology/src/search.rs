@@ -1,7 +1,8 @@
-//! Breadth-first search again and again over the same fabric, each time without some links and switches.
+//! Breadth-first search again and again over the same fabric, each time without some links and
+//! switches.
 //!
-//! Neighbourhoods are bit sets, so that a search costs about `switches * switches / 64` steps whatever the
-//! number of links: planning and proving local failover ask for millions of them.
+//! Neighbourhoods are bit sets, so that a search costs about `switches * switches / 64` steps
+//! whatever the number of links: planning and proving local failover ask for millions of them.
 
 use super::fabric::{Fabric, UNREACHABLE};
 use super::ids::{LinkId, SwitchId};
@@ -44,9 +45,9 @@ impl HopSearch {
         }
     }
 
-    /// Hops from every switch to the nearest of `roots`, by switch index, without the given links and
-    /// switches. The search ends with the level at which `until` is met: farther switches, like those without
-    /// a way, are [`UNREACHABLE`].
+    /// Hops from every switch to the nearest of `roots`, by switch index, without the given links
+    /// and switches. The search ends with the level at which `until` is met: farther switches, like
+    /// those without a way, are [`UNREACHABLE`].
     pub fn search(
         &mut self,
         fabric: &Fabric,

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Rows as comma-separated values. What a spreadsheet would take for a formula gets an apostrophe in front ([`cell`]).
+/// Rows as comma-separated values. What a spreadsheet would take for a formula gets an apostrophe
+/// in front ([`cell`]).
 ///
 /// # Errors
 /// Rows of different lengths.
@@ -24,9 +25,10 @@ where
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A cell that no spreadsheet takes for a formula: names come from files of strangers, and a formula can send what else is in the
-/// sheet. Text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return gets an apostrophe in front, which spreadsheets take
-/// for "this is text"; numbers stay numbers.
+/// A cell that no spreadsheet takes for a formula: names come from files of strangers, and a
+/// formula can send what else is in the sheet. Text that begins with `=`, `+`, `-`, `@`, a tab or a
+/// carriage return gets an apostrophe in front, which spreadsheets take for "this is text"; numbers
+/// stay numbers.
 #[must_use]
 pub fn cell(text: &str) -> Cow<'_, str> {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);

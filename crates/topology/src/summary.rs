@@ -40,7 +40,8 @@ pub struct Summary {
     pub ports_max: u16,
     /// Hosts on an edge switch, fewest and most.
     pub hosts_per_edge: Option<(usize, usize)>,
-    /// The longest of the shortest paths between two switches that are up, in links; `None` if some cannot reach each other.
+    /// The longest of the shortest paths between two switches that are up, in links; `None` if some
+    /// cannot reach each other.
     pub diameter: Option<u16>,
     /// The mean length of the shortest paths between different edge switches, in links.
     pub mean_distance: Option<f64>,
@@ -50,8 +51,8 @@ pub struct Summary {
     pub layers: Vec<LayerSummary>,
     /// All links by rate in bits per second.
     pub rates: BTreeMap<BitRate, usize>,
-    /// An upper bound of the bisection bandwidth: what crosses between the first half of the edge switches
-    /// and the second, or what the hosts of either half can send if that is less.
+    /// An upper bound of the bisection bandwidth: what crosses between the first half of the edge
+    /// switches and the second, or what the hosts of either half can send if that is less.
     pub bisection_bound_gbps: f64,
 }
 
@@ -214,8 +215,8 @@ fn layers(topology: &Topology) -> Vec<LayerSummary> {
     sums.into_iter().map(summary).collect()
 }
 
-/// An upper bound of the bisection bandwidth: the edge switches are halved in id order (neighbours in a pod
-/// stay together), and every other switch joins the side to which it has more bandwidth.
+/// An upper bound of the bisection bandwidth: the edge switches are halved in id order (neighbours
+/// in a pod stay together), and every other switch joins the side to which it has more bandwidth.
 fn bisection(topology: &Topology, fabric: &Fabric) -> f64 {
     let edge: Vec<SwitchId> = fabric.edge_switches().collect();
     let mut side: Vec<Option<bool>> = vec![None; fabric.switch_count()];

@@ -1,4 +1,5 @@
-//! `switchwright bench all`: the benches of speed, each briefly and in a process of its own, and one table of ratios.
+//! `switchwright bench all`: the benches of speed, each briefly and in a process of its own, and
+//! one table of ratios.
 
 use std::process::Command;
 
@@ -10,7 +11,8 @@ use super::super::fault::{Context, Fault, Status};
 use super::super::terminal::{self, Terminal};
 use super::none_matches;
 
-/// A bench: its name on the command line, what makes it brief, whether it has peers to leave out, and how its figures are read.
+/// A bench: its name on the command line, what makes it brief, whether it has peers to leave out,
+/// and how its figures are read.
 struct Bench {
     name: &'static str,
     brief: &'static [&'static str],
@@ -134,7 +136,8 @@ pub(super) fn run(only: Option<&str>, peers: bool, terminal: &Terminal) -> Resul
 }
 
 impl AllReport {
-    /// Adds a bench's figures. If it fails with peers it is run without them: what is broken may be a peer, and our figures are there.
+    /// Adds a bench's figures. If it fails with peers it is run without them: what is broken may be
+    /// a peer, and our figures are there.
     fn add(
         &mut self,
         bench: &Bench,

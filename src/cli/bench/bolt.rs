@@ -1,4 +1,5 @@
-//! `switchwright bench tcp-bolt`: Stephens15's Figures 3.1 to 3.9, and the round-trip times of section 3.3.1.
+//! `switchwright bench tcp-bolt`: Stephens15's Figures 3.1 to 3.9, and the round-trip times of
+//! section 3.3.1.
 
 use plot::Plot;
 use serde::Serialize;

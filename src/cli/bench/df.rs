@@ -1,4 +1,5 @@
-//! `switchwright bench df`: lossless priorities that failover needs, beside Stephens15's Tables 5.1 to 5.3.
+//! `switchwright bench df`: lossless priorities that failover needs, beside Stephens15's Tables 5.1
+//! to 5.3.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! `switchwright bench failover`: state, stretch, losses, throughput, proof and trees of the failover schemes, as
-//! tables and, with `--out`, plots.
+//! `switchwright bench failover`: state, stretch, losses, throughput, proof and trees of the
+//! failover schemes, as tables and, with `--out`, plots.
 
 mod tables;
 
@@ -82,7 +82,8 @@ pub(in crate::cli) struct Request<'a> {
 
 /// Hosts of the topology that is put under failures, as in Stephens15.
 const HOSTS: u32 = 1024;
-/// The topologies whose tables are counted, and those with six hosts per unit of bisection bandwidth.
+/// The topologies whose tables are counted, and those with six hosts per unit of bisection
+/// bandwidth.
 const GROUNDS: [(Shape, u8); 4] = [
     (Shape::Egft, 1),
     (Shape::Jellyfish, 1),
@@ -92,8 +93,9 @@ const GROUNDS: [(Shape, u8); 4] = [
 /// Switches that fail at once: Stephens15 Figure 4.2.
 const FAILED_SWITCHES: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Runs what matches `only`: names are `state egft-b1 1024 t4 hop-by-hop`, `schemes egft-b1 512 t4 fcp hop by hop`,
-/// `failures plinko t4`, `losses egft-b1 edst t4`, `switches`, `proof fat-tree k4, plinko t2`, `trees`.
+/// Runs what matches `only`: names are `state egft-b1 1024 t4 hop-by-hop`, `schemes egft-b1 512 t4
+/// fcp hop by hop`, `failures plinko t4`, `losses egft-b1 edst t4`, `switches`, `proof fat-tree k4,
+/// plinko t2`, `trees`.
 pub(in crate::cli) fn run(
     request: &Request<'_>,
     sharding: &Sharding,
@@ -327,7 +329,8 @@ impl Run<'_> {
 /// What `--out` makes.
 pub(in crate::cli) const FIGURES: &str = "folder of figures";
 
-/// Writes figures as JSON, tables as text and plots as SVG into a folder, and a page that shows them.
+/// Writes figures as JSON, tables as text and plots as SVG into a folder, and a page that shows
+/// them.
 ///
 /// # Errors
 /// A place that cannot be written.

@@ -1,4 +1,5 @@
-//! `switchwright bench flattened-clos`: disjoint paths beside FC23's Tables 1, 2, 6 and 7, and its Figure 3.
+//! `switchwright bench flattened-clos`: disjoint paths beside FC23's Tables 1, 2, 6 and 7, and its
+//! Figure 3.
 
 use serde::Serialize;
 
@@ -19,8 +20,8 @@ struct PathsReport {
     rows: Vec<FlattenedFigure>,
 }
 
-/// Runs the rows of a table that have `only` in their name, such as `500 x 64`: counts their paths, or has so many of their links
-/// fail.
+/// Runs the rows of a table that have `only` in their name, such as `500 x 64`: counts their paths,
+/// or has so many of their links fail.
 pub(super) fn run(
     table: u8,
     seed: u64,
@@ -237,8 +238,8 @@ struct ThroughputReport {
     rows: Vec<ThroughputFigure>,
 }
 
-/// FC23's Table 3, the columns of throughput, with bounds that are within `gap` percent of each other, and a smaller and a larger
-/// network; those that have `only` in their name.
+/// FC23's Table 3, the columns of throughput, with bounds that are within `gap` percent of each
+/// other, and a smaller and a larger network; those that have `only` in their name.
 pub(super) fn throughput(
     gap: f64,
     seed: u64,

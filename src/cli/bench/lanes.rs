@@ -1,4 +1,5 @@
-//! `switchwright bench lanes`: routings in virtual lanes, beside OpenSM's DFSSSP where OpenSM and ibsim are found.
+//! `switchwright bench lanes`: routings in virtual lanes, beside OpenSM's DFSSSP where OpenSM and
+//! ibsim are found.
 
 use files::Scratch;
 use schemes::failover::LaneRouting;

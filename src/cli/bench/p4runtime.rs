@@ -1,4 +1,5 @@
-//! `switchwright bench p4runtime`: entries per second over gRPC, written and read back, beside BMv2.
+//! `switchwright bench p4runtime`: entries per second over gRPC, written and read back, beside
+//! BMv2.
 
 use controlplane::p4c;
 use files::Scratch;

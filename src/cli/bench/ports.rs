@@ -1,4 +1,5 @@
-//! `switchwright bench ports`: frames per second through the switch, beside what raw sockets can carry at best.
+//! `switchwright bench ports`: frames per second through the switch, beside what raw sockets can
+//! carry at best.
 
 use files::Scratch;
 use serde::Serialize;

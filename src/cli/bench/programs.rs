@@ -30,7 +30,8 @@ use measure::{Budget, ForwardingFigure, LargeTable, Machine, SwitchLoad, forward
 /// Different packets of a case, sent again and again.
 const FLOWS: usize = 1024;
 
-/// Different packets of a case whose keys do not come again while what was found for them is remembered.
+/// Different packets of a case whose keys do not come again while what was found for them is
+/// remembered.
 const COLD_FLOWS: usize = 1_000_000;
 
 /// Runs of a case; the quickest counts, for the machine does other things too.
@@ -67,7 +68,8 @@ struct Case {
     name: String,
     interp: ForwardingFigure,
     compile: ForwardingFigure,
-    /// Compiled, with so many packets that neither keys nor entries are remembered; of large tables.
+    /// Compiled, with so many packets that neither keys nor entries are remembered; of large
+    /// tables.
     compile_cold: Option<ForwardingFigure>,
     /// Packets per second, compiled over interpreted.
     ratio: f64,
@@ -196,7 +198,8 @@ fn simple_switch(
     bmv2::pace(&program, &commands, &packets, PEER_PACKETS).map_err(Fault::input)
 }
 
-/// A failover program in every layer of a fat-tree, with the packets that reach a switch of it when all hosts send to all others.
+/// A failover program in every layer of a fat-tree, with the packets that reach a switch of it when
+/// all hosts send to all others.
 fn failover(wanted: &impl Fn(&str) -> bool, bar: &ProgressBar) -> Result<Vec<Case>, Fault> {
     let rows = [
         ("edge", "p1e1", false),

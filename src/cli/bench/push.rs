@@ -1,4 +1,5 @@
-//! `switchwright bench push`: many switches filled by one push, as processes of their own and as servers of one process.
+//! `switchwright bench push`: many switches filled by one push, as processes of their own and as
+//! servers of one process.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::Ipv4Addr;

@@ -25,7 +25,8 @@ struct Ran {
     scale: Vec<ScaleFigure>,
 }
 
-/// Runs what has `only` in its name: several cases each in a process of its own, so that none counts the memory of another.
+/// Runs what has `only` in its name: several cases each in a process of its own, so that none
+/// counts the memory of another.
 pub(super) fn run(only: Option<&str>, format: Format, terminal: &Terminal) -> Result<(), Fault> {
     let wanted = |case: &&ScaleCase| only.is_none_or(|text| case.name().contains(text));
     let cases: Vec<ScaleCase> = SCALE_CASES.iter().filter(wanted).copied().collect();

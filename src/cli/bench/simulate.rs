@@ -1,5 +1,5 @@
-//! `switchwright bench simulate`: packet-hops per second on one core with the compiled pipeline, beside csg-htsim without one,
-//! and a long run that must lose nothing.
+//! `switchwright bench simulate`: packet-hops per second on one core with the compiled pipeline,
+//! beside csg-htsim without one, and a long run that must lose nothing.
 
 use files::Scratch;
 use serde::Serialize;

@@ -1,4 +1,5 @@
-//! `switchwright bench switches`: what a switch costs as a process, in time until it is ready and in memory.
+//! `switchwright bench switches`: what a switch costs as a process, in time until it is ready and
+//! in memory.
 
 use files::Scratch;
 use quantities::Bytes;

@@ -1,4 +1,5 @@
-//! `switchwright bench simulate --threads N`: the simulator by several threads beside one, and what more cores would give.
+//! `switchwright bench simulate --threads N`: the simulator by several threads beside one, and what
+//! more cores would give.
 
 use serde::Serialize;
 

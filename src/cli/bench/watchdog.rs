@@ -1,5 +1,5 @@
-//! `switchwright bench watchdog`: what SONiC's PFC watchdog is worth in the deadlocks that come along, beside doing nothing
-//! and beside tags.
+//! `switchwright bench watchdog`: what SONiC's PFC watchdog is worth in the deadlocks that come
+//! along, beside doing nothing and beside tags.
 
 use netsim::embedded::Network;
 use netsim::simulate::{
@@ -32,7 +32,8 @@ struct Figure {
     storms: u64,
     /// Lossless packets that the watchdog threw away. No host misbehaves: all are innocent.
     dropped: u64,
-    /// Lossless packets that switches dropped for want of headroom, as where `forward` sends in spite of a PAUSE: innocent too.
+    /// Lossless packets that switches dropped for want of headroom, as where `forward` sends in
+    /// spite of a PAUSE: innocent too.
     lossless_drops: u64,
     /// Queues that can never move again, at the end.
     stuck_queues: usize,

@@ -1,9 +1,11 @@
-//! `switchwright cli`: simple_switch_CLI's commands, on P4Runtime. Names come from the P4Info that the switch holds;
-//! what P4Runtime cannot say (ports) goes over the switch's admin socket, where there is one.
+//! `switchwright cli`: simple_switch_CLI's commands, on P4Runtime. Names come from the P4Info that
+//! the switch holds; what P4Runtime cannot say (ports) goes over the switch's admin socket, where
+//! there is one.
 //!
-//! It works with any P4Runtime switch. Differences to Thrift's command line are those of P4Runtime: handles are counted
-//! here, from what the switch holds when a table is first touched, and the *smallest* priority number wins as in
-//! simple_switch_CLI (P4Runtime's is turned round, as BMv2's own server does it).
+//! It works with any P4Runtime switch. Differences to Thrift's command line are those of P4Runtime:
+//! handles are counted here, from what the switch holds when a table is first touched, and the
+//! *smallest* priority number wins as in simple_switch_CLI (P4Runtime's is turned round, as BMv2's
+//! own server does it).
 
 mod arrays;
 mod help;
@@ -264,7 +266,8 @@ impl Console {
     }
 }
 
-/// Hands lines to `step` until it says stop or there are no more; `names` are of tables and actions, for a prompt.
+/// Hands lines to `step` until it says stop or there are no more; `names` are of tables and
+/// actions, for a prompt.
 fn read_lines(
     file: Option<&str>,
     interactive: bool,

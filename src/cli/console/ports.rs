@@ -1,4 +1,5 @@
-//! Ports, their queues and the switch's clock: over its admin socket, as P4Runtime has no words for them.
+//! Ports, their queues and the switch's clock: over its admin socket, as P4Runtime has no words for
+//! them.
 
 use quantities::PortId;
 

@@ -1,4 +1,5 @@
-//! `act_prof_*`: members and groups of action profiles. Handles count from 0, P4Runtime's ids here from 1.
+//! `act_prof_*`: members and groups of action profiles. Handles count from 0, P4Runtime's ids here
+//! from 1.
 
 use std::fmt::Write as _;
 

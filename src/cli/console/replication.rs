@@ -1,7 +1,8 @@
 //! `mc_*` and `mirroring_*`: multicast groups and clone sessions.
 //!
-//! simple_switch_CLI makes nodes first and puts them into groups; P4Runtime knows only groups with their copies. Nodes
-//! live here: those of the switch's groups are numbered when replication is first touched, new ones count on.
+//! simple_switch_CLI makes nodes first and puts them into groups; P4Runtime knows only groups with
+//! their copies. Nodes live here: those of the switch's groups are numbered when replication is
+//! first touched, new ones count on.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -39,7 +40,8 @@ impl Node {
         copy.instance == self.instance && self.ports.contains(&port_of(copy))
     }
 
-    /// Puts another node in this one's place in a group; false if this one's copies are not all there.
+    /// Puts another node in this one's place in a group; false if this one's copies are not all
+    /// there.
     fn replace(&self, group: &mut v1::MulticastGroupEntry, new: &Self) -> bool {
         let own = group.replicas.iter().filter(|copy| self.has(copy)).count();
         if self.ports.is_empty() || own < self.ports.len() {

@@ -18,8 +18,8 @@ const fn turn_round(priority: i32) -> i32 {
     i32::MAX - priority
 }
 
-/// The handles of tables that were touched. Entries that were there get theirs by rising priority number and key;
-/// entries that are added count on.
+/// The handles of tables that were touched. Entries that were there get theirs by rising priority
+/// number and key; entries that are added count on.
 #[derive(Default)]
 pub(super) struct Handles(BTreeMap<u32, TableHandles>);
 
@@ -197,7 +197,8 @@ impl Session {
         self.add(table, entry)
     }
 
-    /// An entry with these keys and any action that the table has; for a table with a profile, any member.
+    /// An entry with these keys and any action that the table has; for a table with a profile, any
+    /// member.
     fn key_entry(&self, table: &str, keys: &[&str], priority: &[&str]) -> Outcome<v1::TableEntry> {
         let index = self.info()?;
         let found = find(index, table)?;
@@ -293,7 +294,8 @@ impl Session {
         Ok(text)
     }
 
-    /// What a table holds now. Gives handles to what others added, and takes them from what others deleted.
+    /// What a table holds now. Gives handles to what others added, and takes them from what others
+    /// deleted.
     fn count_anew(&mut self, table_id: u32) -> Outcome<BTreeMap<(i32, Vec<u8>), v1::TableEntry>> {
         let found = self.entries(table_id)?.into_iter();
         let now: BTreeMap<_, _> = found.map(|entry| (rank(&entry), entry)).collect();

@@ -1,5 +1,5 @@
-//! `pvs_*` and `show_pvs`: parser value sets. simple_switch_CLI gives all fields of a member as one number, the first field in
-//! its highest bits; P4Runtime has one match per field.
+//! `pvs_*` and `show_pvs`: parser value sets. simple_switch_CLI gives all fields of a member as one
+//! number, the first field in its highest bits; P4Runtime has one match per field.
 
 use num_bigint::BigUint;
 use p4runtime::bytestring::canonical;

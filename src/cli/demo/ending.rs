@@ -1,5 +1,5 @@
-//! How the tour ends: the same network, failures and flows in virtual time, once without tags and once with
-//! them, side by side on one page.
+//! How the tour ends: the same network, failures and flows in virtual time, once without tags and
+//! once with them, side by side on one page.
 
 use askama::Template;
 use netsim::embedded::Network;

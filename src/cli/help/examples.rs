@@ -1,4 +1,5 @@
-//! Examples of every command: the lines that its help ends with. A test reads each, another runs those that need no running switch.
+//! Examples of every command: the lines that its help ends with. A test reads each, another runs
+//! those that need no running switch.
 
 /// The examples of a command, by its path (`topo clos`).
 pub(super) fn of(path: &str) -> impl Iterator<Item = &'static str> {

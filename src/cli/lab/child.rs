@@ -1,7 +1,9 @@
-//! The engine as a process of its own: a request per line of standard input, a response per line of standard output.
+//! The engine as a process of its own: a request per line of standard input, a response per line of
+//! standard output.
 //!
-//! It limits its memory before it reads anything, and ends when its input does, whatever it is doing: so nothing that a page asks
-//! for outlives the page's server or takes more than it is given.
+//! It limits its memory before it reads anything, and ends when its input does, whatever it is
+//! doing: so nothing that a page asks for outlives the page's server or takes more than it is
+//! given.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::sync::mpsc;

@@ -1,5 +1,5 @@
-//! The server's side of the engine: starts the process when it is first asked, waits for its answers, and ends it when one takes too
-//! long. The next request finds a new one.
+//! The server's side of the engine: starts the process when it is first asked, waits for its
+//! answers, and ends it when one takes too long. The next request finds a new one.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -124,7 +124,8 @@ impl Running {
             let _ = errors.take(16 << 10).read_to_end(&mut said).await;
         }
         let said = String::from_utf8_lossy(&said);
-        // The first is what Rust says of an allocation that failed, the second what the system says of a thread.
+        // The first is what Rust says of an allocation that failed, the second what the system says
+        // of a thread.
         if said.contains("memory allocation of") || said.contains("Cannot allocate memory") {
             let memory = MEMORY >> 30;
             return format!(

@@ -18,7 +18,8 @@ const MAX_BYTES: u64 = 64 << 20;
 pub(super) struct Files(BTreeMap<String, Cow<'static, [u8]>>);
 
 impl Files {
-    /// The folder that was asked for; else what this program has; else what was built in the checkout that it is started in.
+    /// The folder that was asked for; else what this program has; else what was built in the
+    /// checkout that it is started in.
     pub(super) fn find(folder: Option<&Path>) -> Result<Self, Fault> {
         if let Some(folder) = folder {
             return Self::read(folder);

@@ -1,5 +1,6 @@
-//! What is answered, and to whom. The address has a token that nobody can guess; requests must name this server as their host, so
-//! that no other name can be made to lead here; and what is more than reading must come from the page itself.
+//! What is answered, and to whom. The address has a token that nobody can guess; requests must name
+//! this server as their host, so that no other name can be made to lead here; and what is more than
+//! reading must come from the page itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,8 @@ use super::files::Files;
 /// How long a request may take to arrive.
 const ARRIVES: Duration = Duration::from_secs(10);
 
-/// What every answer says: it may be shown by nothing but itself, and asks for nothing but what is here.
+/// What every answer says: it may be shown by nothing but itself, and asks for nothing but what is
+/// here.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -61,8 +63,8 @@ impl Server {
         host.is_some_and(|host| self.hosts.iter().any(|known| known == host))
     }
 
-    /// Whether a request comes from the page of this server. Browsers say of every request that is more than reading where it
-    /// comes from, and no page can have them say otherwise.
+    /// Whether a request comes from the page of this server. Browsers say of every request that is
+    /// more than reading where it comes from, and no page can have them say otherwise.
     fn is_ours(&self, headers: &HeaderMap) -> bool {
         let origin = headers.get(header::ORIGIN).and_then(|o| o.to_str().ok());
         let origin = origin.and_then(|origin| origin.strip_prefix("http://"));

@@ -18,8 +18,8 @@ pub(super) struct Compile {
     /// Where the JSON for BMv2 goes; `-` is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: String,
-    /// Where the P4Info goes, by the ending: .bin is protobuf, .json its JSON, anything else its text format. Several, separated by
-    /// commas.
+    /// Where the P4Info goes, by the ending: .bin is protobuf, .json its JSON, anything else its
+    /// text format. Several, separated by commas.
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     p4runtime_files: Vec<PathBuf>,
 }

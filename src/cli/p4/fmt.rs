@@ -13,7 +13,8 @@ use crate::cli::words::counted;
 /// Arguments of `switchwright p4 fmt`.
 #[derive(Debug, Args)]
 pub(super) struct Fmt {
-    /// The programs, which are changed in place; `-` is standard input, formatted on standard output.
+    /// The programs, which are changed in place; `-` is standard input, formatted on standard
+    /// output.
     #[arg(required = true)]
     programs: Vec<PathBuf>,
     /// Change nothing; tell which are written otherwise, with status 1.

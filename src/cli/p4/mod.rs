@@ -37,11 +37,13 @@ pub(super) struct P4 {
 enum Tool {
     /// Report every error of a program.
     Check(Check),
-    /// Write the program as JSON for BMv2, and its P4Info. A link named p4c-bm2-ss or p4c takes their arguments.
+    /// Write the program as JSON for BMv2, and its P4Info. A link named p4c-bm2-ss or p4c takes
+    /// their arguments.
     Compile(compile::Compile),
     /// Format programs: indentation and blanks by rule, comments and line breaks as they stand.
     Fmt(fmt::Fmt),
-    /// A language server over standard input and output: findings as one types, hover, definitions, completion, formatting.
+    /// A language server over standard input and output: findings as one types, hover, definitions,
+    /// completion, formatting.
     Lsp(lsp::Lsp),
     /// Print the program's P4Info.
     Info(Source),

@@ -83,7 +83,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes of hexadecimal digits, with blanks, colons and `0x` as people write them. `place` is where they stand.
+/// Bytes of hexadecimal digits, with blanks, colons and `0x` as people write them. `place` is where
+/// they stand.
 fn bytes_of(text: &str, place: &str) -> Result<Vec<u8>, Fault> {
     let wrong = || {
         Fault::input(format!(

@@ -22,7 +22,8 @@ pub(super) struct Workload<'a> {
 }
 
 impl<'a> Workload<'a> {
-    /// A program from a file, or of a build directory with the entries of one of its switches (else the first).
+    /// A program from a file, or of a build directory with the entries of one of its switches (else
+    /// the first).
     pub(super) fn new(
         source: &Source,
         control: &'a Control,

@@ -1,4 +1,5 @@
-//! Options of `plan` for important destinations: another failover scheme for packets to some hosts (Stephens15 section 4.9).
+//! Options of `plan` for important destinations: another failover scheme for packets to some hosts
+//! (Stephens15 section 4.9).
 
 use clap::{Args, ValueEnum};
 use schemes::failover::{FailoverOptions, FailoverScheme, Important, PathPolicy, TreeGrowth};
@@ -37,14 +38,15 @@ impl ImportantScheme {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Important destinations")]
 pub(super) struct ImportantArgs {
-    /// Hosts to which packets survive failures by --important-scheme, beside all others by --scheme (Stephens15 section 4.9); with plinko, fcp,
-    /// mpls-frr, edst and adst.
+    /// Hosts to which packets survive failures by --important-scheme, beside all others by --scheme
+    /// (Stephens15 section 4.9); with plinko, fcp, mpls-frr, edst and adst.
     #[arg(long, value_delimiter = ',', value_name = "HOST,...")]
     important: Vec<String>,
     /// The scheme for the hosts of --important.
     #[arg(long, value_enum, value_name = "SCHEME")]
     important_scheme: Option<ImportantScheme>,
-    /// How many failures at once packets to them survive [default: 1; with edst and adst, as many as there are trees for].
+    /// How many failures at once packets to them survive [default: 1; with edst and adst, as many
+    /// as there are trees for].
     #[arg(long, value_name = "T")]
     important_resilience: Option<u8>,
 }
@@ -108,7 +110,8 @@ impl ImportantArgs {
     }
 }
 
-/// What is asked of the rest, as far as it means something for the scheme of important destinations.
+/// What is asked of the rest, as far as it means something for the scheme of important
+/// destinations.
 fn own_options(
     scheme: FailoverScheme,
     resilience: Option<u8>,
@@ -147,7 +150,8 @@ const fn of_trees(paths: PathPolicy) -> PathPolicy {
     }
 }
 
-/// What is left for the rest of options that shape the one of the two schemes that they mean something for.
+/// What is left for the rest of options that shape the one of the two schemes that they mean
+/// something for.
 pub(super) fn for_rest(options: FailoverOptions) -> FailoverOptions {
     let usual = FailoverOptions::new(options.scheme);
     if options.scheme.by_trees() {

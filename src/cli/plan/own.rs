@@ -148,7 +148,8 @@ mod tests {
         assert!(refused > 100, "{refused}");
     }
 
-    /// Fields of a scenario's plan, the same on the command line, and values that suit some network.
+    /// Fields of a scenario's plan, the same on the command line, and values that suit some
+    /// network.
     const FIELDS: &[(&str, &str, &str)] = &[
         (
             "algorithm",

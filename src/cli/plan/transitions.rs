@@ -10,9 +10,11 @@ enum TransitionName {
     NoRes,
     /// From any tree to any other: refused, for it is cyclic (see the scheme edst).
     NoDfr,
-    /// From each tree to the next, beginning on the first: survives one failure less than there are trees.
+    /// From each tree to the next, beginning on the first: survives one failure less than there are
+    /// trees.
     Line,
-    /// From all initial trees to the head of a line of the others: survives as many failures as those are.
+    /// From all initial trees to the head of a line of the others: survives as many failures as
+    /// those are.
     T,
     /// Layers, each two trees narrower than the one before.
     ALayer,
@@ -43,11 +45,12 @@ pub(super) struct TransitionArgs {
     /// With df-edst: the order in which a switch tries the trees of a layer [default: res].
     #[arg(long, value_enum, value_name = "ORDER")]
     tree_order: Option<OrderName>,
-    /// With df-edst: on how many trees of a channel packets may begin [default: as many as the resilience leaves].
+    /// With df-edst: on how many trees of a channel packets may begin [default: as many as the
+    /// resilience leaves].
     #[arg(long, value_name = "N")]
     initial_trees: Option<u8>,
-    /// With df-edst: how many trees of a channel lead to each destination, the shortest as far as the resilience leaves it
-    /// [default: all].
+    /// With df-edst: how many trees of a channel lead to each destination, the shortest as far as
+    /// the resilience leaves it [default: all].
     #[arg(long, value_name = "N")]
     subset: Option<u8>,
     /// With df-edst: let packets change from each tree of a layer to the next in it, too.

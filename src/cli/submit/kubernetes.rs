@@ -1,5 +1,6 @@
-//! `switchwright submit kubernetes`: an indexed Job with an index for every share, and a Job that merges them, as one manifest.
-//! The folder of the files is a volume that all pods can write; how pods are placed, retried and removed is Kubernetes' concern.
+//! `switchwright submit kubernetes`: an indexed Job with an index for every share, and a Job that
+//! merges them, as one manifest. The folder of the files is a volume that all pods can write; how
+//! pods are placed, retried and removed is Kubernetes' concern.
 
 use std::path::{Component, Path};
 use std::process::Command as Process;
@@ -23,8 +24,9 @@ const VOLUME: &str = "work";
 pub(super) struct Kubernetes {
     #[command(flatten)]
     common: Common,
-    /// The claim (PersistentVolumeClaim, ReadWriteMany) of the volume that has the files of the command, by their paths from its
-    /// root; shares and outcome come to stand on it in the folder of `-o`.
+    /// The claim (PersistentVolumeClaim, ReadWriteMany) of the volume that has the files of the
+    /// command, by their paths from its root; shares and outcome come to stand on it in the folder
+    /// of `-o`.
     #[arg(long, value_name = "NAME", value_parser = object_name)]
     claim: String,
     /// The image with Switchwright and a shell (see `Dockerfile`).
@@ -127,8 +129,8 @@ impl Kubernetes {
         job
     }
 
-    /// An index for every share. One that says what is wrong (status 2) is not tried again, for it would say it again; pods that
-    /// Kubernetes itself moves away do not count.
+    /// An index for every share. One that says what is wrong (status 2) is not tried again, for it
+    /// would say it again; pods that Kubernetes itself moves away do not count.
     fn shares(&self, container: &Value) -> Value {
         let shares = self.common.shares;
         json!({

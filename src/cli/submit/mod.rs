@@ -1,5 +1,6 @@
-//! `switchwright submit`: the shares of a command and their merge, as jobs of an engine that others run: Slurm or Kubernetes.
-//! Nothing here schedules: scripts and manifests are written, and given to the engine's own client with `--run`.
+//! `switchwright submit`: the shares of a command and their merge, as jobs of an engine that others
+//! run: Slurm or Kubernetes. Nothing here schedules: scripts and manifests are written, and given
+//! to the engine's own client with `--run`.
 
 mod kubernetes;
 mod slurm;
@@ -108,7 +109,8 @@ struct Lines {
 }
 
 impl Common {
-    /// The command line of a share whose number is `number` to a shell, and of the merge; `program` is Switchwright where they run.
+    /// The command line of a share whose number is `number` to a shell, and of the merge; `program`
+    /// is Switchwright where they run.
     ///
     /// # Errors
     /// A command that is none, or cannot be shared out.

@@ -1,4 +1,5 @@
-//! `switchwright submit slurm`: an array job with a task for every share, and a job that merges them.
+//! `switchwright submit slurm`: an array job with a task for every share, and a job that merges
+//! them.
 
 use std::process::Command as Process;
 
@@ -20,7 +21,8 @@ pub(super) struct Slurm {
     /// Switchwright on the nodes [default: this program, by its path].
     #[arg(long, value_name = "FILE")]
     program: Option<String>,
-    /// Another option of sbatch for both jobs, as it stands on a line of its own: `--partition=long`.
+    /// Another option of sbatch for both jobs, as it stands on a line of its own:
+    /// `--partition=long`.
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
 }
@@ -148,7 +150,8 @@ impl Slurm {
     }
 }
 
-/// A path as the value of an option in a line that sbatch reads: it takes quotes, but no way out of them.
+/// A path as the value of an option in a line that sbatch reads: it takes quotes, but no way out of
+/// them.
 fn directive(path: &str) -> Result<String, Fault> {
     if path.contains(['"', '\\', '\n', '\r']) {
         return Err(Fault::input(format!(

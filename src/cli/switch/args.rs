@@ -1,5 +1,6 @@
-//! The arguments of `switchwright switch`: its own, and the whole line of `simple_switch_grpc`, which is accepted
-//! unchanged. What that line asks for and we do otherwise is told once; it is no error.
+//! The arguments of `switchwright switch`: its own, and the whole line of `simple_switch_grpc`,
+//! which is accepted unchanged. What that line asks for and we do otherwise is told once; it is no
+//! error.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU8;
@@ -22,10 +23,12 @@ const SERVER: &str = "P4Runtime and gNMI server";
 /// Arguments of `switchwright switch`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Switch {
-    /// The program to start with: our P4 source, or BMv2 JSON. Without one, wait for a controller to push it.
+    /// The program to start with: our P4 source, or BMv2 JSON. Without one, wait for a controller
+    /// to push it.
     #[arg(value_name = "PROGRAM")]
     pub(super) program: Option<String>,
-    /// A port and what it is connected to: 1@veth0, or 1= with pcap:IN,OUT, udp:LOCAL->PEER, unix:LOCAL->PEER.
+    /// A port and what it is connected to: 1@veth0, or 1= with pcap:IN,OUT, udp:LOCAL->PEER,
+    /// unix:LOCAL->PEER.
     #[arg(
         short = 'i',
         long = "interface",
@@ -45,29 +48,34 @@ pub(in crate::cli) struct Switch {
     /// How frames come from interfaces and go to them.
     #[arg(long, value_enum, default_value_t)]
     pub(super) driver: DriverName,
-    /// Threads of the data plane (1 to 64); a flow's packets stay on one. Not with --lossless, --priority-queues or --driver xdp.
+    /// Threads of the data plane (1 to 64); a flow's packets stay on one. Not with --lossless,
+    /// --priority-queues or --driver xdp.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(super) threads: u8,
     /// Keep pipeline and entries in this folder, and start with what it holds.
     #[arg(long, value_name = "DIR")]
     pub(super) state_dir: Option<PathBuf>,
-    /// Be a lossless switch (PFC) with port rates: a file (docs/switch.md), or BUILD/switches/NAME of a build directory.
+    /// Be a lossless switch (PFC) with port rates: a file (docs/switch.md), or BUILD/switches/NAME
+    /// of a build directory.
     #[arg(long, value_name = "FILE", conflicts_with = "priority_queues", help_heading = LOSSLESS)]
     pub(super) lossless: Option<PathBuf>,
     /// Rate of all ports of a lossless switch, instead of those that it is given: 50Mbps.
     #[arg(long, value_name = "RATE", requires = "lossless", value_parser = port_rate, help_heading = LOSSLESS)]
     pub(super) port_rate: Option<BitRate>,
-    /// The socket for `switchwright cli`'s commands on ports [default: in the run directory, named after the port]
+    /// The socket for `switchwright cli`'s commands on ports [default: in the run directory, named
+    /// after the port]
     #[arg(long, value_name = "PATH")]
     pub(super) admin: Option<PathBuf>,
     /// Write every port's packets to files in this folder (here if none is named).
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pub(super) pcap: Option<PathBuf>,
-    /// Ports read NAME_in.pcap and write NAME_out.pcap instead of an interface, after so many seconds.
+    /// Ports read NAME_in.pcap and write NAME_out.pcap instead of an interface, after so many
+    /// seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(super) use_files: Option<u64>,
-    /// Serve BMv2's Thrift services at this port too, for simple_switch_CLI, runtime_CLI and p4-utils; 0 takes any that is free
-    /// [default: none; 9090 under the names simple_switch and simple_switch_grpc]
+    /// Serve BMv2's Thrift services at this port too, for simple_switch_CLI, runtime_CLI and
+    /// p4-utils; 0 takes any that is free [default: none; 9090 under the names simple_switch and
+    /// simple_switch_grpc]
     #[arg(long, value_name = "PORT")]
     pub(super) thrift_port: Option<u16>,
     /// The most memory that building a program may take that a client pushes.
@@ -115,7 +123,8 @@ fn build_time(text: &str) -> Result<Nanos, String> {
 #[derive(Clone, Debug, Default, Args)]
 #[group(skip)]
 pub(super) struct Target {
-    /// Where the P4Runtime and gNMI server listens [default: 127.0.0.1:9559; 0.0.0.0:9559 under the name simple_switch_grpc]
+    /// Where the P4Runtime and gNMI server listens [default: 127.0.0.1:9559; 0.0.0.0:9559 under the
+    /// name simple_switch_grpc]
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = SERVER)]
     pub(super) grpc_server_addr: Option<String>,
     /// Packets to this port go to the controller.
@@ -124,7 +133,8 @@ pub(super) struct Target {
     /// Where packets are dropped; 511 as v1model has it.
     #[arg(long, value_name = "N")]
     pub(super) drop_port: Option<u16>,
-    /// Egress queues per port (1 to 8), chosen by standard_metadata.priority; the highest number goes first.
+    /// Egress queues per port (1 to 8), chosen by standard_metadata.priority; the highest number
+    /// goes first.
     #[arg(long, value_name = "N", value_parser = queue_count)]
     pub(super) priority_queues: Option<NonZeroU8>,
     /// Encrypt calls; needs --grpc-server-cert and --grpc-server-key.
@@ -409,7 +419,8 @@ impl Switch {
         })
     }
 
-    /// Where the Thrift services are, if they are served: as BMv2 does it under its names, else beside P4Runtime.
+    /// Where the Thrift services are, if they are served: as BMv2 does it under its names, else
+    /// beside P4Runtime.
     pub(super) fn thrift_address(&self, grpc: IpAddr) -> Option<SocketAddr> {
         thrift_address(called_by(), self.thrift_port, grpc)
     }
@@ -435,7 +446,8 @@ impl Switch {
 /// Where that tool's server listens unless told otherwise.
 const BMV2_ADDRESS: &str = "0.0.0.0:9559";
 
-/// `simple_switch` serves no P4Runtime: several of them may run in one place, and none takes a port that nobody asked for.
+/// `simple_switch` serves no P4Runtime: several of them may run in one place, and none takes a port
+/// that nobody asked for.
 const ANY_PORT: &str = "127.0.0.1:0";
 
 /// Who is called by the name of simple_switch_grpc listens where its callers expect it.

@@ -43,7 +43,8 @@ impl Switch {
     }
 }
 
-/// The switch of `BUILD/switches/NAME`, with the rates and cables of its topology and the lossless priorities of its plan.
+/// The switch of `BUILD/switches/NAME`, with the rates and cables of its topology and the lossless
+/// priorities of its plan.
 fn of_directory(
     path: &Path,
     ports: &[PortId],

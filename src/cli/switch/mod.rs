@@ -1,9 +1,10 @@
-//! `switchwright switch`: the switch as a process. Ports, data plane and the server of P4Runtime and
-//! gNMI are brought up in this order,
+//! `switchwright switch`: the switch as a process. Ports, data plane and the server of P4Runtime
+//! and gNMI are brought up in this order,
 //! a line says when they are ready, and SIGTERM or SIGINT takes them down again in the other order.
 //!
-//! The process is one thread until its ports and its address are taken. Then it gives up the rights that it needs no more, and
-//! only then it starts the threads that hear what clients and packets say: rights are a thread's own, and inherited.
+//! The process is one thread until its ports and its address are taken. Then it gives up the rights
+//! that it needs no more, and only then it starts the threads that hear what clients and packets
+//! say: rights are a thread's own, and inherited.
 
 mod args;
 mod lossless;
@@ -257,7 +258,8 @@ impl Switch {
         Ok(config)
     }
 
-    /// Takes the address of the Thrift services, if they are to be served. A port that nobody asked for may be taken already.
+    /// Takes the address of the Thrift services, if they are to be served. A port that nobody asked
+    /// for may be taken already.
     fn listen_for_thrift(
         &self,
         grpc: SocketAddr,
@@ -302,8 +304,9 @@ impl Switch {
         started.input("the Thrift server").map(Some)
     }
 
-    /// Runs the program of the command line. A P4 source brings its own P4Info; that of a BMv2 JSON is made of its names. Controllers
-    /// find a pipeline set. What has no control plane that we know runs all the same, and controllers push before they write.
+    /// Runs the program of the command line. A P4 source brings its own P4Info; that of a BMv2 JSON
+    /// is made of its names. Controllers find a pipeline set. What has no control plane that we
+    /// know runs all the same, and controllers push before they write.
     fn load(
         &self,
         start: Start,

@@ -1,4 +1,5 @@
-//! The program of the command line, made ready for the server: P4 source as one text with its P4Info, or BMv2 JSON.
+//! The program of the command line, made ready for the server: P4 source as one text with its
+//! P4Info, or BMv2 JSON.
 
 use p4front::source::SourceMap;
 use p4runtime::p4::v1::ForwardingPipelineConfig;

@@ -13,22 +13,23 @@ use super::super::terminal::{self, Terminal};
 pub(super) struct CableArgs {
     /// The topology file.
     topology: String,
-    /// Where racks stand: CSV of the columns `node,x,y`, for every switch and every OCS (`ocs1`, `ocs2`, ...); hosts stand with their
-    /// switch. Without it the layout of FC23 appendix A.4: a rack for each switch, in columns on both sides of one of OCSs.
+    /// Where racks stand: CSV of the columns `node,x,y`, for every switch and every OCS (`ocs1`,
+    /// `ocs2`, ...); hosts stand with their switch. Without it the layout of FC23 appendix A.4: a
+    /// rack for each switch, in columns on both sides of one of OCSs.
     #[arg(long, value_name = "FILE")]
     racks: Option<String>,
     /// Racks of a column, in that layout; without it as many as make fibers shortest.
     #[arg(long, value_name = "N", conflicts_with = "racks", value_parser = clap::value_parser!(u32).range(1..))]
     racks_per_column: Option<u32>,
-    /// Run links between switches through optical circuit switches (or patch panels) of so many ports, if the topology does not say
-    /// through which.
+    /// Run links between switches through optical circuit switches (or patch panels) of so many
+    /// ports, if the topology does not say through which.
     #[arg(long, value_name = "PORTS")]
     ocs_ports: Option<u16>,
     /// Metres from one rack to the next; without it lengths and what depends on them are not known.
     #[arg(long, value_name = "METRES", value_parser = metres)]
     pitch: Option<f64>,
-    /// Unit prices: a JSON file as `--prices fc23 --json` shows them, or `fc23` for FC23's Table 5 (dollars; switches of 32 ports at
-    /// 400 Gb/s).
+    /// Unit prices: a JSON file as `--prices fc23 --json` shows them, or `fc23` for FC23's Table 5
+    /// (dollars; switches of 32 ports at 400 Gb/s).
     #[arg(long, value_name = "FILE")]
     prices: Option<String>,
     /// The list of circuits to write, as CSV: which ports of each OCS are joined.

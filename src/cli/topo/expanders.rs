@@ -17,20 +17,23 @@ pub(super) struct FlattenedClosArgs {
     /// Ports of every switch that lead to other switches, an even number; the rest lead to hosts.
     #[arg(long)]
     fabric_ports: u16,
-    /// Virtual layers; without it the fewest that give switches enough common ancestors (FC23 section 3.3).
+    /// Virtual layers; without it the fewest that give switches enough common ancestors (FC23
+    /// section 3.3).
     #[arg(long, value_name = "K")]
     layers: Option<u8>,
-    /// Links of a switch from each layer to the next, as in 7-6-7; without it half of the fabric ports, divided evenly.
+    /// Links of a switch from each layer to the next, as in 7-6-7; without it half of the fabric
+    /// ports, divided evenly.
     #[arg(long, value_name = "A-B-C", value_parser = split)]
     split: Option<Split>,
     /// Let no two switches be linked more than once.
     #[arg(long)]
     single_links: bool,
-    /// Run links through optical circuit switches of so many ports, which bounds what links there can be (FC23 section 3.3,
-    /// virtual-layered cabling).
+    /// Run links through optical circuit switches of so many ports, which bounds what links there
+    /// can be (FC23 section 3.3, virtual-layered cabling).
     #[arg(long, value_name = "PORTS")]
     ocs_ports: Option<u16>,
-    /// With --ocs-ports: how many times as many of them as a switch has fabric ports (FC23's eta); without it the fewest.
+    /// With --ocs-ports: how many times as many of them as a switch has fabric ports (FC23's eta);
+    /// without it the fewest.
     #[arg(long, value_name = "ETA", requires = "ocs_ports")]
     eta: Option<u32>,
     /// Seed of the random graphs.

@@ -1,5 +1,5 @@
-//! Bad inputs, command by command: the exit status and the words that tell what is wrong. None panics, none leaves a
-//! file behind.
+//! Bad inputs, command by command: the exit status and the words that tell what is wrong. None
+//! panics, none leaves a file behind.
 
 use std::collections::BTreeSet;
 use std::fs;

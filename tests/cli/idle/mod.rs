@@ -1,4 +1,5 @@
-//! No option is idle: every option of every command that runs by itself changes what the command prints or writes.
+//! No option is idle: every option of every command that runs by itself changes what the command
+//! prints or writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

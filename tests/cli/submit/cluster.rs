@@ -1,5 +1,5 @@
-//! A cluster of Slurm on this machine: munged, slurmctld and three slurmd on loopback, with key, sockets, state and logs in a
-//! folder of their own. All of it ends with the value.
+//! A cluster of Slurm on this machine: munged, slurmctld and three slurmd on loopback, with key,
+//! sockets, state and logs in a folder of their own. All of it ends with the value.
 
 use std::fs;
 use std::net::TcpListener;
@@ -148,8 +148,9 @@ impl Cluster {
         }
     }
 
-    /// Lets a job that is to wait before it is started again be started soon: Slurm has it wait for two minutes. Not at once, for a
-    /// node takes no job in the second in which it ended it ("already killed, do not launch").
+    /// Lets a job that is to wait before it is started again be started soon: Slurm has it wait for
+    /// two minutes. Not at once, for a node takes no job in the second in which it ended it
+    /// ("already killed, do not launch").
     pub(super) fn start_now(&self, job: &str) {
         self.until(&format!("{job} is not requeued"), || {
             let told = self.try_call("scontrol", &["show", "job", job]);

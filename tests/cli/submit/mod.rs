@@ -1,5 +1,6 @@
-//! Shares as jobs: Slurm runs them for real where Debian's packages are, and what a manifest for Kubernetes says is done here
-//! container by container, and held against the schema that Kubernetes publishes.
+//! Shares as jobs: Slurm runs them for real where Debian's packages are, and what a manifest for
+//! Kubernetes says is done here container by container, and held against the schema that Kubernetes
+//! publishes.
 
 mod cluster;
 mod kubernetes;

@@ -1,4 +1,5 @@
-//! `submit slurm`: an array on a cluster of three nodes, of which two tasks are ended in the midst of their work.
+//! `submit slurm`: an array on a cluster of three nodes, of which two tasks are ended in the midst
+//! of their work.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,8 @@ use tempfile::TempDir;
 use super::cluster::Cluster;
 use super::{COMMAND, done, failed, json, plan, stand_in, switchwright, timeless};
 
-/// Switchwright, but shares 2 and 3 stop the first time that they are done, so that they can be ended at their work.
+/// Switchwright, but shares 2 and 3 stop the first time that they are done, so that they can be
+/// ended at their work.
 fn stopping(at: &Path) {
     let text = format!(
         "stopped={at}/stopped-$SLURM_ARRAY_TASK_ID\n\

@@ -1,4 +1,5 @@
-//! The schema that the open compiler for Tofino writes: what we derive is in it, and a push with it works.
+//! The schema that the open compiler for Tofino writes: what we derive is in it, and a push with it
+//! works.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,7 +17,8 @@ use super::network::{Network, builds, schema};
 /// Longest wait for a schema.
 const WAIT: Duration = Duration::from_secs(600);
 
-/// The compiler, named as `crates/p4gen/tests/programs/tofino.rs` says; says that the test is skipped if it is not there.
+/// The compiler, named as `crates/p4gen/tests/programs/tofino.rs` says; says that the test is
+/// skipped if it is not there.
 fn compiler() -> Option<OsString> {
     let name = std::env::var_os("P4C_BAREFOOT").unwrap_or_else(|| "p4c-barefoot".into());
     let starts = Command::new(&name).arg("--version").output().is_ok();
@@ -26,7 +28,8 @@ fn compiler() -> Option<OsString> {
     starts.then_some(name)
 }
 
-/// The compiler's schema of a build for Tofino 1. It is written long before the program, whose compilation is ended.
+/// The compiler's schema of a build for Tofino 1. It is written long before the program, whose
+/// compilation is ended.
 fn compiled(compiler: &OsString, build: &Path) -> String {
     let at = build.join("p4");
     let schema = at.join("bfrt.json");
@@ -108,7 +111,8 @@ fn uses(table: &controlplane::bfrt::schema::Table, schema: &Schema) -> Vec<Strin
     table.depends_on.iter().map(name).collect()
 }
 
-/// What we derive from a program by our own front end is what the compiler writes: tables, keys, actions, data.
+/// What we derive from a program by our own front end is what the compiler writes: tables, keys,
+/// actions, data.
 #[test]
 fn the_schema_that_we_derive_is_the_compilers() {
     let Some(compiler) = compiler() else { return };

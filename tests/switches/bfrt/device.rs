@@ -1,5 +1,6 @@
-//! A device with BF Runtime: it holds tables as a schema says, and refuses what a device refuses. It reads the schema for
-//! itself, so that what our client takes from it is held against a second reading.
+//! A device with BF Runtime: it holds tables as a schema says, and refuses what a device refuses.
+//! It reads the schema for itself, so that what our client takes from it is held against a second
+//! reading.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -149,7 +150,8 @@ impl Table {
         self.data.iter().find(|field| field.name == name)
     }
 
-    /// The key as it is compared. Every field has to be there, as wide and matched as the schema says.
+    /// The key as it is compared. Every field has to be there, as wide and matched as the schema
+    /// says.
     fn key_of(&self, entry: &proto::TableEntry) -> Result<Key, Refusal> {
         let wrong =
             |words: String| refusal(Code::InvalidArgument, format!("{}: {words}", self.name));

@@ -1,5 +1,5 @@
-//! The loader script of a build, run by Python: against a tree of tables that takes what bfrt_python takes, by the names of
-//! the schema.
+//! The loader script of a build, run by Python: against a tree of tables that takes what
+//! bfrt_python takes, by the names of the schema.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::network::{builds, schema};
 
-/// `bfrt`, as the script finds it: nodes by name, every argument of a call held against the schema. What was done is
-/// printed as JSON at the end.
+/// `bfrt`, as the script finds it: nodes by name, every argument of a call held against the schema.
+/// What was done is printed as JSON at the end.
 const TREE: &str = r#"
 import json, keyword, sys
 

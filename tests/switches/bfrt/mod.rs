@@ -1,5 +1,6 @@
-//! `push` and `drift` over BF Runtime, against devices that hold tables as a schema says and refuse what a device refuses;
-//! the loader script, run; and the schema that the open compiler writes, where that is installed.
+//! `push` and `drift` over BF Runtime, against devices that hold tables as a schema says and refuse
+//! what a device refuses; the loader script, run; and the schema that the open compiler writes,
+//! where that is installed.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod compiler;
@@ -127,7 +128,8 @@ fn an_unreachable_device_leaves_the_others_untouched_unless_asked() {
     assert_eq!(outcomes, ["pushed", "pushed", "unreachable", "pushed"]);
 }
 
-/// Another name, another version of the same tables, other tables, nothing: each is refused, and no device was written to.
+/// Another name, another version of the same tables, other tables, nothing: each is refused, and no
+/// device was written to.
 #[test]
 fn a_device_with_another_program_or_version_is_refused() {
     let network = Network::start();
@@ -222,7 +224,8 @@ fn a_program_that_somebody_else_is_bound_to_is_theirs_unless_taken_over() {
     );
 }
 
-/// A device that has fewer modes than Tofino is known for gets its entries all the same, and the report tells.
+/// A device that has fewer modes than Tofino is known for gets its entries all the same, and the
+/// report tells.
 #[test]
 fn where_a_device_is_otherwise_than_its_target_the_report_tells() {
     let network = Network::start();
@@ -272,7 +275,8 @@ fn a_build_is_pushed_over_the_api_that_it_is_for() {
     );
 }
 
-/// Two builds for the two chips have the same tables; a device of one says that it is not the other's.
+/// Two builds for the two chips have the same tables; a device of one says that it is not the
+/// other's.
 #[test]
 fn a_program_for_the_other_chip_is_another_version() {
     let network = Network::start();

@@ -17,7 +17,8 @@ use super::device::Device;
 /// The switches of the Clos, in the plan's order.
 pub(crate) const SWITCHES: [&str; 4] = ["leaf1", "leaf2", "spine1", "spine2"];
 
-/// The devices, and a folder with builds `one`, `two` (other entries), `vlan` (another program) and `devices.yaml`.
+/// The devices, and a folder with builds `one`, `two` (other entries), `vlan` (another program) and
+/// `devices.yaml`.
 pub(crate) struct Network {
     folder: TempDir,
     devices: BTreeMap<&'static str, Device>,

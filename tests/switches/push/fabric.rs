@@ -53,7 +53,8 @@ impl Kind {
         self == Self::Ours
     }
 
-    /// At how many moments pushers and switches are killed: `PUSH_KILLS` for ours, fewer for BMv2, which is slow to come up.
+    /// At how many moments pushers and switches are killed: `PUSH_KILLS` for ours, fewer for BMv2,
+    /// which is slow to come up.
     pub(crate) fn kills(self) -> usize {
         let asked = std::env::var("PUSH_KILLS").ok();
         let ours = asked.and_then(|n| n.parse().ok()).unwrap_or(50);
@@ -63,7 +64,8 @@ impl Kind {
         }
     }
 
-    /// Starts a switch at a port; ours, where none is given, at one that the system chooses. Also tells the port.
+    /// Starts a switch at a port; ours, where none is given, at one that the system chooses. Also
+    /// tells the port.
     fn start(self, device_id: usize, port: Option<u16>, more: &[&str]) -> (Child, u16) {
         let port = match self {
             Self::Ours => port.unwrap_or(0),
@@ -117,8 +119,8 @@ impl Kind {
     }
 }
 
-/// The switches, ended with the test, and a folder with builds `one`, `two` (other entries), `vlan` (another
-/// program) and `devices.yaml`.
+/// The switches, ended with the test, and a folder with builds `one`, `two` (other entries), `vlan`
+/// (another program) and `devices.yaml`.
 pub(crate) struct Fabric {
     kind: Kind,
     folder: TempDir,

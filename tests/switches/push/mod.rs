@@ -1,4 +1,5 @@
-//! `push` and `drift` against real P4Runtime servers: our own switch, and BMv2's where it is installed. No mocks.
+//! `push` and `drift` against real P4Runtime servers: our own switch, and BMv2's where it is
+//! installed. No mocks.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod fabric;
@@ -107,8 +108,8 @@ fn a_build_for_tofino_is_told_what_the_switches_speak() {
     });
 }
 
-/// A switch that runs another program is refused, and so is one that runs another version of it, until somebody says that
-/// the program is to be replaced.
+/// A switch that runs another program is refused, and so is one that runs another version of it,
+/// until somebody says that the program is to be replaced.
 #[test]
 fn another_program_replaces_the_first_if_told_to_and_can_be_undone() {
     on_every_kind(|fabric| {
@@ -158,7 +159,8 @@ fn another_version_of_the_program_is_refused_until_it_is_to_be_replaced() {
     });
 }
 
-/// What the devices file says of a switch is held against the build, and against what the switch turns out to do.
+/// What the devices file says of a switch is held against the build, and against what the switch
+/// turns out to do.
 #[test]
 fn a_switch_of_a_known_target_is_taken_at_its_word() {
     on_every_kind(|fabric| {
@@ -299,8 +301,8 @@ fn time_of_a_push(fabric: &Fabric) -> Duration {
     start.elapsed()
 }
 
-/// A pusher that is killed at any moment, and a second one: the network is right, and where batches are atomic no
-/// switch ever held half of one.
+/// A pusher that is killed at any moment, and a second one: the network is right, and where batches
+/// are atomic no switch ever held half of one.
 #[test]
 fn a_killed_push_is_mended_by_the_next() {
     on_every_kind(|fabric| {
@@ -333,7 +335,8 @@ fn a_killed_push_is_mended_by_the_next() {
     });
 }
 
-/// Kills a switch at some moment of a push that takes about so long, lets the push end, and starts the switch again.
+/// Kills a switch at some moment of a push that takes about so long, lets the push end, and starts
+/// the switch again.
 fn kill_a_switch(
     fabric: &Fabric,
     random: &mut ChaCha8Rng,
@@ -350,7 +353,8 @@ fn kill_a_switch(
     victim
 }
 
-/// A switch that is killed at any moment of a push, and comes back empty: the push says so and the next one mends it.
+/// A switch that is killed at any moment of a push, and comes back empty: the push says so and the
+/// next one mends it.
 #[test]
 fn a_killed_switch_is_mended_by_the_next_push() {
     on_every_kind(|fabric| {
@@ -374,7 +378,8 @@ fn a_killed_switch_is_mended_by_the_next_push() {
     });
 }
 
-/// The same with switches that keep their state: one that was killed comes back with whole batches, never with half of one.
+/// The same with switches that keep their state: one that was killed comes back with whole batches,
+/// never with half of one.
 #[test]
 fn a_killed_switch_comes_back_with_whole_batches() {
     let fabric = Fabric::start_kept();

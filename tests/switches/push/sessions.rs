@@ -1,4 +1,5 @@
-//! A push that keeps no session from asking to writing, as one to very many switches does for most of them.
+//! A push that keeps no session from asking to writing, as one to very many switches does for most
+//! of them.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,8 @@ use controlplane::{Desired, Devices, PushOptions, PushReport, Stop};
 
 use super::fabric::{Fabric, Kind};
 
-/// Pushes a build without keeping a session; `between` is done when every switch has been asked and none written to.
+/// Pushes a build without keeping a session; `between` is done when every switch has been asked and
+/// none written to.
 fn pushed(fabric: &Fabric, build: &str, between: impl Fn() + Send + Sync + 'static) -> PushReport {
     let desired = Desired::open(&fabric.path().join(build)).unwrap();
     let text = std::fs::read_to_string(fabric.path().join("devices.yaml")).unwrap();

@@ -1,5 +1,5 @@
-//! Pushed programs as the command builds them: by a child process that ends with the call and with the switch, within the limits
-//! of the command line.
+//! Pushed programs as the command builds them: by a child process that ends with the call and with
+//! the switch, within the limits of the command line.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::symlink;
@@ -98,7 +98,8 @@ fn builder_of(switch: u32) -> Option<u32> {
     children.find(|pid| builds(*pid))
 }
 
-/// Whether a process is one that builds; one that has ended has no command line, even while nobody has taken notice of its end.
+/// Whether a process is one that builds; one that has ended has no command line, even while nobody
+/// has taken notice of its end.
 fn builds(pid: u32) -> bool {
     let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
     line.is_ok_and(|line| line.contains("build-pipeline"))

@@ -1,4 +1,5 @@
-//! Real hosts behind a switch: ping and TCP with every driver, the controller's packets, a link that goes down.
+//! Real hosts behind a switch: ping and TCP with every driver, the controller's packets, a link
+//! that goes down.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -83,7 +84,8 @@ pub(crate) fn tcp(from: &Namespace, to: &Namespace, address: SocketAddr, length:
     });
 }
 
-/// Hosts with all offloads on: partial checksums and 64 KiB segments come out whole, by every driver.
+/// Hosts with all offloads on: partial checksums and 64 KiB segments come out whole, by every
+/// driver.
 #[test]
 fn hosts_ping_and_speak_tcp_through_the_process_by_every_driver() {
     if !may() {

@@ -1,5 +1,6 @@
-//! Mininet with our switch as its switch class, and the exercises of p4lang/tutorials with our switch in the place of
-//! simple_switch_grpc. Everything happens inside a namespace of the test: nothing is left, whatever ends it.
+//! Mininet with our switch as its switch class, and the exercises of p4lang/tutorials with our
+//! switch in the place of simple_switch_grpc. Everything happens inside a namespace of the test:
+//! nothing is left, whatever ends it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

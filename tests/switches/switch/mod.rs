@@ -1,5 +1,5 @@
-//! `switchwright switch` and `switchwright cli` as processes: alone, with few rights, with real hosts, as a network; Mininet and the exercises of
-//! p4lang/tutorials where they are installed.
+//! `switchwright switch` and `switchwright cli` as processes: alone, with few rights, with real
+//! hosts, as a network; Mininet and the exercises of p4lang/tutorials where they are installed.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod builds;

@@ -1,5 +1,5 @@
-//! A whole network as a user makes it: `topo`, `plan`, `build`, a `switchwright switch` for every switch, real hosts,
-//! `push`; then ping and TCP across, also when links have failed.
+//! A whole network as a user makes it: `topo`, `plan`, `build`, a `switchwright switch` for every
+//! switch, real hosts, `push`; then ping and TCP across, also when links have failed.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,4 +1,5 @@
-//! What a switch may do, and what is its alone: capabilities, interfaces, sockets, the folder of its state.
+//! What a switch may do, and what is its alone: capabilities, interfaces, sockets, the folder of
+//! its state.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -89,7 +90,8 @@ fn once_its_ports_are_open_a_switch_can_only_open_others() {
     });
 }
 
-/// Which network namespace is the system's own, only root with all rights sees: the switch must have looked before.
+/// Which network namespace is the system's own, only root with all rights sees: the switch must
+/// have looked before.
 #[test]
 fn the_admin_socket_of_a_namespace_is_found_by_its_default_name() {
     if !may() {
@@ -150,7 +152,8 @@ fn an_interface_has_one_switch() {
                 "{driver}: {text}"
             );
         }
-        // However the switch ends, the interface is free again; and so it is when the port is removed.
+        // However the switch ends, the interface is free again; and so it is when the port is
+        // removed.
         first.child.kill().unwrap();
         first.child.wait().unwrap();
         let second = Switch::start(folder.path(), &[&["-i", "1@p0"], &plain[..]].concat());
@@ -232,7 +235,8 @@ fn who_listens_to_everybody_in_plain_text_is_warned() {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("simple_switch_grpc");
     std::os::unix::fs::symlink(COMMAND, &link).unwrap();
-    // The switch cannot start, for want of its interface; the warning comes first. A name too long for an interface is nowhere.
+    // The switch cannot start, for want of its interface; the warning comes first. A name too long
+    // for an interface is nowhere.
     let said = |command: &Path, arguments: &[&str]| {
         let mut command = Command::new(command);
         let output = command.args(arguments).args(["-i", "1@no-such-interface"]);

@@ -18,9 +18,9 @@ pub(super) struct Counts {
     deviations: Vec<String>,
 }
 
-/// What is counted: files, all of which are formatted; programs; those that are accepted; those that
-/// are refused, in all and by fault; those that run, whose JSON is written, and whose P4Info is
-/// compared with a published one.
+/// What is counted: files, all of which are formatted; programs; those that are accepted; those
+/// that are refused, in all and by fault; those that run, whose JSON is written, and whose P4Info
+/// is compared with a published one.
 const COLUMNS: [&str; 11] = [
     "files", "programs", "accepted", "refused", "author", "missing", "other", "ours", "run",
     "JSON", "P4Info",

@@ -1,7 +1,9 @@
-//! Instructions that kernels take, counted by callgrind and compared with those on record: free of noise where clocks are not.
+//! Instructions that kernels take, counted by callgrind and compared with those on record: free of
+//! noise where clocks are not.
 //!
-//! The kernels are the example `counts` of `p4test`, built as tests are, so that CI builds nothing for them that it has not built already.
-//! Without incremental compilation, always: it cuts crates up in another way, and what is inlined differs.
+//! The kernels are the example `counts` of `p4test`, built as tests are, so that CI builds nothing
+//! for them that it has not built already. Without incremental compilation, always: it cuts crates
+//! up in another way, and what is inlined differs.
 
 mod record;
 
@@ -23,7 +25,8 @@ const COUNTED: &str = "--toggle-collect=*switchwright_counted*";
 /// Counts and compares; with `bless`, puts on record what was counted.
 ///
 /// # Errors
-/// There is no valgrind; a kernel does not build or run; a kernel takes more instructions than on record.
+/// There is no valgrind; a kernel does not build or run; a kernel takes more instructions than on
+/// record.
 pub(crate) fn run(root: &Path, bless: bool) -> Result<(), String> {
     let valgrind = valgrind().ok_or("valgrind is not on PATH: install it (Debian: `valgrind`)")?;
     println!("xtask: kernels under {valgrind}");

@@ -1,4 +1,5 @@
-//! The counts on record, for each environment of its own, and how those counted now compare with them.
+//! The counts on record, for each environment of its own, and how those counted now compare with
+//! them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +23,8 @@ pub(super) struct Count {
 /// Kernels by name.
 pub(super) type Counts = BTreeMap<String, Count>;
 
-/// What decides beside our sources which instructions are run: counts of another environment say nothing of this one.
+/// What decides beside our sources which instructions are run: counts of another environment say
+/// nothing of this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Environment {
     /// The target triple.
@@ -44,7 +46,8 @@ pub(super) struct Records(Vec<(Environment, Counts)>);
 /// How a kernel compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
-    /// From so many instructions of so many operations, by so many thousandths of the instructions of an operation.
+    /// From so many instructions of so many operations, by so many thousandths of the instructions
+    /// of an operation.
     By(Count, i64),
     /// It is not on record.
     New,
@@ -55,7 +58,8 @@ enum Change {
 /// See [`Records::compare`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Comparison {
-    /// What is different from the environment on record that is nearest; empty if counts can be compared.
+    /// What is different from the environment on record that is nearest; empty if counts can be
+    /// compared.
     differences: Vec<String>,
     /// By kernel, what was counted, and how it compares; `None` where nothing can be compared.
     rows: BTreeMap<String, (Option<Count>, Option<Change>)>,
@@ -66,7 +70,8 @@ impl Count {
         self.instructions as f64 / self.operations as f64
     }
 
-    /// Thousandths by which an operation takes more than in `old`, rounded away from zero so that what is above a limit stays there.
+    /// Thousandths by which an operation takes more than in `old`, rounded away from zero so that
+    /// what is above a limit stays there.
     fn change(&self, old: &Self) -> i64 {
         let now = i128::from(self.instructions) * i128::from(old.operations);
         let before = (i128::from(old.instructions) * i128::from(self.operations)).max(1);

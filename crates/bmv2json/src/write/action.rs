@@ -1,4 +1,5 @@
-//! Steps as the primitives of an action: conditions and loops are jumps to the index of a primitive.
+//! Steps as the primitives of an action: conditions and loops are jumps to the index of a
+//! primitive.
 
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Sub-parsers that several calls share.
 //!
 //! In the IR, a block that is applied twice works on the places of its first caller: later calls
-//! save these places, fill them, call, and put everything back. BMv2 ends a parser at once where the
-//! packet is too short, so that nothing would be put back. States of a sub-parser are written once
-//! per call; here each call gets its own places instead, and there is nothing to put back.
+//! save these places, fill them, call, and put everything back. BMv2 ends a parser at once where
+//! the packet is too short, so that nothing would be put back. States of a sub-parser are written
+//! once per call; here each call gets its own places instead, and there is nothing to put back.
 
 use std::collections::BTreeSet;
 
@@ -85,8 +85,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The places that a call borrows, and what may stand for them: the place that gets the result, or
-    /// the one where the borrowed place would be saved.
+    /// The places that a call borrows, and what may stand for them: the place that gets the result,
+    /// or the one where the borrowed place would be saved.
     fn own_places(&self, copy_in: &[Assign], copy_out: &Block) -> Renames {
         let mut made: Renames = Vec::new();
         for save in copy_in {

@@ -1,4 +1,5 @@
-//! A control as a pipeline: a graph of tables, conditions and tables without keys that only call an action.
+//! A control as a pipeline: a graph of tables, conditions and tables without keys that only call an
+//! action.
 
 use p4ir::ControlId;
 use serde_json::{Value, json};

@@ -92,7 +92,8 @@ impl Writer<'_> {
                 steps.extend(after);
             }
             ExternMethod::ReadDirectMeter => {
-                // BMv2 stores the colour before whichever action runs: in a field of ours, which those actions read that ask.
+                // BMv2 stores the colour before whichever action runs: in a field of ours, which
+                // those actions read that ask.
                 let colour = match self.meter_targets.get(&id) {
                     Some(target) => json!({ "type": "field", "value": target }),
                     None => self.temp(32, false),
@@ -185,8 +186,8 @@ impl Writer<'_> {
         })
     }
 
-    /// The primitive acts on the packet's own standard metadata, whatever it is given. So a copy gets by assignment what
-    /// the primitive would write.
+    /// The primitive acts on the packet's own standard metadata, whatever it is given. So a copy
+    /// gets by assignment what the primitive would write.
     fn mark_to_drop(&mut self, call: &ExternCall) -> Write<Vec<Step>> {
         let place = self.output(call, 0)?.clone();
         if place == Place::var(self.blocks.standard_metadata) {
@@ -335,8 +336,9 @@ impl Writer<'_> {
         Ok(steps)
     }
 
-    /// The values of an aggregate argument as they are now, in fields of their own: BMv2 reads the fields of a digest at
-    /// the end of ingress, and a digest holds what they are when it is made. Digests of one type share the fields.
+    /// The values of an aggregate argument as they are now, in fields of their own: BMv2 reads the
+    /// fields of a digest at the end of ingress, and a digest holds what they are when it is made.
+    /// Digests of one type share the fields.
     fn taken(&mut self, call: &ExternCall, i: usize) -> Write<(Vec<Step>, Vec<Value>)> {
         let (ty, values) = match call.args.get(i) {
             Some(ExternArg::Fields { ty, values }) => (*ty, values.clone()),

@@ -3,7 +3,8 @@
 use p4ir::BigUint;
 use serde_json::{Value, json};
 
-/// An object that takes its values as they are; `json!` would copy them, and so a nested one at each level.
+/// An object that takes its values as they are; `json!` would copy them, and so a nested one at
+/// each level.
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     let fields = fields.into_iter();
     Value::Object(fields.map(|(name, v)| (name.to_owned(), v)).collect())
@@ -54,7 +55,8 @@ pub(super) fn named(kind: &str, name: &str) -> Value {
     json!({ "type": kind, "value": name })
 }
 
-/// An operand of a primitive: operations and constants of type bool stand in one more pair of brackets there, and action data has another name.
+/// An operand of a primitive: operations and constants of type bool stand in one more pair of
+/// brackets there, and action data has another name.
 pub(super) fn operand(value: Value) -> Value {
     match value.get("type").and_then(Value::as_str) {
         Some("expression" | "bool") => expression(value),

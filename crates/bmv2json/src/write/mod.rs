@@ -1,13 +1,15 @@
 //! The opposite direction: from the IR to the JSON format of BMv2, as `simple_switch` loads it.
 //!
-//! * Calls of actions, functions, controls and subparsers are written out where they stand; storage that is neither header
-//!   nor standard metadata becomes fields of one metadata instance, `scalars`, as p4c has it.
-//! * Blocks become [`steps`] first: a structured form in which places known at run time only are chains of conditions. From
-//!   these [`action`] makes primitives with jumps, [`control`] a graph of tables and conditions, [`parser`] states.
+//! * Calls of actions, functions, controls and subparsers are written out where they stand; storage
+//!   that is neither header nor standard metadata becomes fields of one metadata instance,
+//!   `scalars`, as p4c has it.
+//! * Blocks become [`steps`] first: a structured form in which places known at run time only are
+//!   chains of conditions. From these [`action`] makes primitives with jumps, [`control`] a graph
+//!   of tables and conditions, [`parser`] states.
 //! * BMv2 computes with unbounded integers: [`expr`] cuts results to their widths as the IR does.
 //!
-//! What the format has no way to say is an error that names it: a table applied at places that go on differently, a table in
-//! a loop, conditions in the deparser.
+//! What the format has no way to say is an error that names it: a table applied at places that go
+//! on differently, a table in a loop, conditions in the deparser.
 
 mod action;
 mod borrowed;
@@ -130,8 +132,8 @@ struct Writer<'p> {
     spent: usize,
 }
 
-/// Most statements and expressions of a file. Calls and indices are written out, so that a short program may have far
-/// more than its text.
+/// Most statements and expressions of a file. Calls and indices are written out, so that a short
+/// program may have far more than its text.
 const MAX_NODES: usize = 300_000;
 
 impl<'p> Writer<'p> {
@@ -190,7 +192,8 @@ impl<'p> Writer<'p> {
         self.source_of(self.span)
     }
 
-    /// A place in the source, for `source_info`; null if it is not known. Columns count from 0 there.
+    /// A place in the source, for `source_info`; null if it is not known. Columns count from 0
+    /// there.
     fn source_of(&self, span: Span) -> Value {
         match self.p.files.get(span.file as usize) {
             Some(file) if span.line > 0 => json!({

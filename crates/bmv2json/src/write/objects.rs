@@ -70,7 +70,8 @@ impl Writer<'_> {
                                 )));
                             };
                             made["is_direct"] = json!(true);
-                            // BMv2 makes as many, and ends if the table has another number of entries.
+                            // BMv2 makes as many, and ends if the table has another number of
+                            // entries.
                             made["size"] = json!(table.capacity(Some(DEFAULT_SIZE)));
                             made["binding"] = json!(table.name);
                             made["result_target"] = target.clone();

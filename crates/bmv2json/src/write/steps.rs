@@ -1,4 +1,5 @@
-//! Blocks as steps: calls written out, copies by header and field, and places that are known at run time only as chains of conditions.
+//! Blocks as steps: calls written out, copies by header and field, and places that are known at run
+//! time only as chains of conditions.
 
 use p4ir::{
     Assign, Block, Callee, Const, ExprId, ExprKind, ParserId, Place, StmtKind, SwitchCase, TableId,
@@ -10,7 +11,8 @@ use super::json::{field, named, number, ones, op, operand, unary};
 use super::storage::Spot;
 use super::{Write, Writer};
 
-/// Places of a callee, and what they are for one call. No new place shares anything with an old one.
+/// Places of a callee, and what they are for one call. No new place shares anything with an old
+/// one.
 pub(super) type Renames = Vec<(Place, Place)>;
 
 /// A step.
@@ -86,7 +88,8 @@ impl Writer<'_> {
         Ok(steps)
     }
 
-    /// A table and the branch on what it did, if the second statement is such a branch and nothing else asks.
+    /// A table and the branch on what it did, if the second statement is such a branch and nothing
+    /// else asks.
     fn apply_and_branch(
         &mut self,
         kind: &StmtKind,

@@ -285,7 +285,8 @@ impl Writer<'_> {
     }
 }
 
-/// How BMv2 matches a key: it knows no optional ones, and P4Runtime servers write theirs as ternary.
+/// How BMv2 matches a key: it knows no optional ones, and P4Runtime servers write theirs as
+/// ternary.
 fn key_type(kind: &MatchKind) -> &str {
     match kind {
         MatchKind::Optional => MatchKind::Ternary.name(),

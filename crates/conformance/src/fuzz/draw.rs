@@ -1,4 +1,5 @@
-//! Draws updates: valid ones, ones that the state forbids, and faulty ones, each with the codes that are right for it.
+//! Draws updates: valid ones, ones that the state forbids, and faulty ones, each with the codes
+//! that are right for it.
 
 use p4runtime::p4::config::v1 as info;
 use p4runtime::p4::config::v1::match_field::MatchType;

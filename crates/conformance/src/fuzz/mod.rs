@@ -1,8 +1,9 @@
 //! A fuzzer for P4Runtime servers with a model that says what each update must be answered.
 //!
-//! [`fuzz`] draws batches of valid updates and of invalid ones (see [`invalid::Fault`]) for any P4Info, predicts the status of each
-//! update from a model that is nothing but maps of messages ([`model`]), and compares both the statuses and, by reading everything
-//! back, the state. It knows nothing of the server it talks to; where the standard leaves a choice, any choice is right.
+//! [`fuzz`] draws batches of valid updates and of invalid ones (see [`invalid::Fault`]) for any
+//! P4Info, predicts the status of each update from a model that is nothing but maps of messages
+//! ([`model`]), and compares both the statuses and, by reading everything back, the state. It knows
+//! nothing of the server it talks to; where the standard leaves a choice, any choice is right.
 
 pub mod draw;
 pub mod invalid;

@@ -1,8 +1,9 @@
 //! One device over BF Runtime: a connection, and a session in which we may write.
 //!
-//! A client subscribes under a number of its own and binds itself to one program; only one client may be bound to a
-//! program. Reading needs neither. There are no election ids: what is bound by somebody is theirs, unless we are told to
-//! take over, and then write to the program without being bound to it.
+//! A client subscribes under a number of its own and binds itself to one program; only one client
+//! may be bound to a program. Reading needs neither. There are no election ids: what is bound by
+//! somebody is theirs, unless we are told to take over, and then write to the program without being
+//! bound to it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +37,8 @@ const ALL_PIPES: u32 = 0xffff;
 const ALL: u32 = 0xff;
 /// Messages that may wait on the stream.
 const STREAM_DEPTH: usize = 16;
-/// How long a predecessor's session may take to die before its number and its program are free again.
+/// How long a predecessor's session may take to die before its number and its program are free
+/// again.
 const PREDECESSOR: Duration = Duration::from_secs(5);
 /// Pause between two attempts.
 const ATTEMPT: Duration = Duration::from_millis(50);
@@ -93,13 +95,16 @@ impl Client {
         })
     }
 
-    /// Subscribes and binds itself to the program. Both are tried for some seconds: a predecessor that was killed may
-    /// still be there. With `take_over` a program that somebody else is bound to is written to all the same.
+    /// Subscribes and binds itself to the program. Both are tried for some seconds: a predecessor
+    /// that was killed may still be there. With `take_over` a program that somebody else is bound
+    /// to is written to all the same.
     ///
     /// # Errors
-    /// [`RemoteError::OtherProgram`]; [`RemoteError::Taken`] where somebody else is bound; refusals; an unreachable device.
+    /// [`RemoteError::OtherProgram`]; [`RemoteError::Taken`] where somebody else is bound;
+    /// refusals; an unreachable device.
     pub async fn bind(&mut self, take_over: bool) -> Result<(), RemoteError> {
-        // One cannot be bound to a program that is not there, and should not be to another than the build's.
+        // One cannot be bound to a program that is not there, and should not be to another than the
+        // build's.
         self.translation = Some(self.ask_for_tables().await?);
         let deadline = tokio::time::Instant::now() + PREDECESSOR;
         loop {
@@ -200,7 +205,8 @@ impl Client {
     /// Reads everything: that the program is the build's, and what its tables hold.
     ///
     /// # Errors
-    /// [`RemoteError::OtherProgram`] where it is another program or version; an unreachable device; refusals.
+    /// [`RemoteError::OtherProgram`] where it is another program or version; an unreachable device;
+    /// refusals.
     pub async fn state(&mut self) -> Result<SwitchState, RemoteError> {
         self.translation = Some(self.ask_for_tables().await?);
         Ok(SwitchState {
@@ -333,8 +339,8 @@ impl Client {
     /// Writes one batch, in the order of its updates.
     ///
     /// # Errors
-    /// [`RemoteError::Updates`] with every refused update; [`RemoteError::Cannot`] for what BF Runtime has no place for;
-    /// other refusals; an unreachable device.
+    /// [`RemoteError::Updates`] with every refused update; [`RemoteError::Cannot`] for what BF
+    /// Runtime has no place for; other refusals; an unreachable device.
     pub async fn write(
         &mut self,
         updates: &[v1::Update],

@@ -1,7 +1,8 @@
-//! Switches over BF Runtime: Tofino's own control plane, as another way to talk to a switch that `push` and `drift` know.
+//! Switches over BF Runtime: Tofino's own control plane, as another way to talk to a switch that
+//! `push` and `drift` know.
 //!
-//! Nothing is decided here: what a switch holds is made into P4Runtime's entities, in which a build is compared with it, and
-//! changes of those entities are made into BF Runtime's updates.
+//! Nothing is decided here: what a switch holds is made into P4Runtime's entities, in which a build
+//! is compared with it, and changes of those entities are made into BF Runtime's updates.
 //!
 //! | step | module |
 //! |---|---|

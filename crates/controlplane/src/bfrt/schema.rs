@@ -1,5 +1,6 @@
-//! The schema of a program for BF Runtime (`bf-rt.json`): its tables with their keys, actions and data, and the ids by which
-//! a device knows them. The compiler writes it (`--bf-rt-schema`), a device tells it with its program.
+//! The schema of a program for BF Runtime (`bf-rt.json`): its tables with their keys, actions and
+//! data, and the ids by which a device knows them. The compiler writes it (`--bf-rt-schema`), a
+//! device tells it with its program.
 
 use std::collections::BTreeMap;
 
@@ -263,7 +264,8 @@ impl Schema {
         }
     }
 
-    /// The schema that the compiler writes for the tables of a program with this P4Info, as far as entries are concerned.
+    /// The schema that the compiler writes for the tables of a program with this P4Info, as far as
+    /// entries are concerned.
     #[must_use]
     pub fn of_program(info: &P4InfoIndex) -> Self {
         let mut tables: Vec<Table> = info

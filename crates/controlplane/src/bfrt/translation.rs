@@ -1,9 +1,11 @@
-//! P4Runtime's ids against a device's: updates of entities as BF Runtime has them, and what a device holds as entities.
+//! P4Runtime's ids against a device's: updates of entities as BF Runtime has them, and what a
+//! device holds as entities.
 //!
-//! Three things are BF Runtime's own. Members of a selector are entries of the profile's table, groups those of the
-//! selector's. Every field of a key is written, also one that matches everything. And of two ternary entries the one with
-//! the *smaller* `$MATCH_PRIORITY` wins. A member that is out of use in its group is one with weight 0 here; P4Runtime has
-//! no other word for it.
+//! Three things are BF Runtime's own. Members of a selector are entries of the profile's table,
+//! groups those of the selector's. Every field of a key is written, also one that matches
+//! everything. And of two ternary entries the one with the *smaller* `$MATCH_PRIORITY` wins. A
+//! member that is out of use in its group is one with weight 0 here; P4Runtime has no other word
+//! for it.
 
 use std::collections::BTreeMap;
 
@@ -252,7 +254,8 @@ impl EntityTranslation {
         }
     }
 
-    /// What a device holds as an entity; none for the default entry of a table that nobody else can set.
+    /// What a device holds as an entity; none for the default entry of a table that nobody else can
+    /// set.
     ///
     /// # Errors
     /// What the program's P4Info has no place for, in words.

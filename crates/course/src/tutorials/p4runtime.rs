@@ -1,7 +1,9 @@
-//! The exercise `p4runtime`: its program is given, and its solution is a controller that comes with a library in the checkout.
+//! The exercise `p4runtime`: its program is given, and its solution is a controller that comes with
+//! a library in the checkout.
 //!
-//! The controller is run as the exercise says, in a folder where `make` would have left what it loads; our switches are where it
-//! looks for them. It runs for ever and prints counters: when it has printed the first, all is installed, and packets are sent.
+//! The controller is run as the exercise says, in a folder where `make` would have left what it
+//! loads; our switches are where it looks for them. It runs for ever and prints counters: when it
+//! has printed the first, all is installed, and packets are sent.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -25,7 +27,8 @@ pub(super) const NAME: &str = "p4runtime";
 const LAUNCH: &str = include_str!("launch.py");
 /// Our case. Ports are hosts: 1 is h1.
 const CASE: &str = include_str!("../../../../labs/tutorials/p4runtime.stf");
-/// Where the runner of the exercises has the first switch serve P4Runtime; those of the others follow, and device ids count from 0.
+/// Where the runner of the exercises has the first switch serve P4Runtime; those of the others
+/// follow, and device ids count from 0.
 const FIRST_PORT: u16 = 50051;
 /// How long a controller may take to print the first counter, two seconds of which it sleeps.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -77,7 +80,8 @@ fn absolute(path: &Path) -> Result<PathBuf, LabError> {
     })
 }
 
-/// The folder as `make` leaves it: what the controller loads (P4Info under its name of today and of before), and where it logs. Returns what runs it.
+/// The folder as `make` leaves it: what the controller loads (P4Info under its name of today and of
+/// before), and where it logs. Returns what runs it.
 fn lay_out(folder: &Path, info: &str, json: &str) -> Step<PathBuf> {
     let write = |path: &Path, what: &str| std::fs::write(path, what).map_err(|e| text(&e));
     for name in ["build", "logs"] {

@@ -1,4 +1,5 @@
-//! Configuration of a shared-buffer switch: ports, thresholds, schedulers, marking; and why one is refused.
+//! Configuration of a shared-buffer switch: ports, thresholds, schedulers, marking; and why one is
+//! refused.
 
 use quantities::{BitRate, Bytes, Nanos, PortId, Priority};
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,8 @@ impl FromIterator<Priority> for ClassSet {
 pub struct Alpha(u32);
 
 impl Alpha {
-    /// The nearest share that a switch can hold; nothing for what is not a positive number up to 1024.
+    /// The nearest share that a switch can hold; nothing for what is not a positive number up to
+    /// 1024.
     #[must_use]
     pub fn new(share: f64) -> Option<Self> {
         let scaled = (share * 1024.0).round();
@@ -173,7 +175,8 @@ pub struct BufferConfig {
     pub threshold: Threshold,
     /// When a lossy class is dropped.
     pub lossy_limit: QueueLimit,
-    /// Lossy queues go by rank and hold so much, whatever `lossy_limit` says; if absent, they go by arrival.
+    /// Lossy queues go by rank and hold so much, whatever `lossy_limit` says; if absent, they go by
+    /// arrival.
     pub ranked: Option<Bytes>,
     /// When packets are marked.
     pub ecn: Option<Ecn>,
@@ -196,8 +199,9 @@ pub struct BufferConfig {
 pub const ETHERNET_OVERHEAD: Bytes = Bytes::new(24);
 
 impl BufferConfig {
-    /// A switch with these ports and lossless classes, and what is usual: dynamic thresholds of 1/2,
-    /// lossy queues up to as much as is free, DWRR with equal weights, the longest pause, no marks.
+    /// A switch with these ports and lossless classes, and what is usual: dynamic thresholds of
+    /// 1/2, lossy queues up to as much as is free, DWRR with equal weights, the longest pause, no
+    /// marks.
     #[must_use]
     pub fn usual(capacity: Bytes, lossless: ClassSet, ports: Vec<PortConfig>) -> Self {
         Self {

@@ -39,14 +39,15 @@ pub struct ClassCounters {
     pub pauses_received: u64,
     /// PFC frames received that said go on.
     pub resumes_received: u64,
-    /// Time that the queue was paused, but for a pause that still lasts (see [`super::Buffer::paused`]).
+    /// Time that the queue was paused, but for a pause that still lasts (see
+    /// [`super::Buffer::paused`]).
     pub paused: Nanos,
     /// The longest that the queue was, in bytes.
     pub queue_peak: Bytes,
 }
 
-/// What the whole switch counts. At any time `offered = accepted + refused_lossy + refused_lossless + refused_storm`
-/// and `accepted = sent + flushed + evicted + queued`.
+/// What the whole switch counts. At any time `offered` is the sum of `accepted` and of the three
+/// kinds of refused, and `accepted` that of `sent`, `flushed`, `evicted` and `queued`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferCounters {
     /// Packets that the program wanted sent.

@@ -7,8 +7,8 @@ const VLAN: [u8; 2] = [0x81, 0x00];
 const SHIM: [u8; 2] = [0x88, 0xb5];
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
-/// The shim of `p4src/headers.p4`: its length, and where it has the numbers of hops that follow it and the EtherType of
-/// what comes then.
+/// The shim of `p4src/headers.p4`: its length, and where it has the numbers of hops that follow it
+/// and the EtherType of what comes then.
 const SHIM_LEN: usize = 14;
 const SHIM_HOPS: [usize; 2] = [10, 11];
 const SHIM_ETHER_TYPE: usize = 12;

@@ -9,8 +9,8 @@ pub const LINE: usize = 64;
 #[repr(align(64))]
 struct Line([u8; LINE]);
 
-/// Frames by number. Numbers, and the memory behind them, are used again, the last one freed first: it is the likeliest to be
-/// in the cache still.
+/// Frames by number. Numbers, and the memory behind them, are used again, the last one freed first:
+/// it is the likeliest to be in the cache still.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
     lines: Vec<Line>,
@@ -75,7 +75,8 @@ impl Frames {
     }
 }
 
-/// Copies at most a line to a place of the same length: most frames have more than half of one, and two halves that overlap take no call.
+/// Copies at most a line to a place of the same length: most frames have more than half of one, and
+/// two halves that overlap take no call.
 #[inline]
 fn copy(to: &mut [u8], from: &[u8]) {
     const HALF: usize = LINE / 2;

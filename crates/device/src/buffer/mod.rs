@@ -1,17 +1,18 @@
-//! The shared buffer of a lossless switch, without I/O and without a clock (TaggerDraft sections 3.3 and 6.1;
-//! IEEE 802.1Qbb).
+//! The shared buffer of a lossless switch, without I/O and without a clock (TaggerDraft sections
+//! 3.3 and 6.1; IEEE 802.1Qbb).
 //!
-//! Every packet is charged to its (input port, ING_PRIO) when it is accepted and until its last bit has
-//! left the switch, and waits in the queue of its (output port, EG_PRIO). When a lossless class of an
-//! input port has used its share, a PFC frame tells the sender to stop; what arrives until that takes
-//! effect goes to the class's headroom. The pause is renewed before it ends, and lifted when the use has
-//! fallen. Queues stop while a PFC frame from the far end says so. Lossless packets are refused only
-//! when headroom overflows, which is counted as a violation; lossy ones when their queue is too long.
+//! Every packet is charged to its (input port, ING_PRIO) when it is accepted and until its last bit
+//! has left the switch, and waits in the queue of its (output port, EG_PRIO). When a lossless class
+//! of an input port has used its share, a PFC frame tells the sender to stop; what arrives until
+//! that takes effect goes to the class's headroom. The pause is renewed before it ends, and lifted
+//! when the use has fallen. Queues stop while a PFC frame from the far end says so. Lossless
+//! packets are refused only when headroom overflows, which is counted as a violation; lossy ones
+//! when their queue is too long.
 //!
 //! The driver owns time: it offers packets ([`Buffer::offer`]), hands in PFC frames
 //! ([`Buffer::hear`]), asks ports that are ready for their next frame ([`Buffer::next_ready`],
-//! [`Buffer::transmit`]), asks again when that frame has left ([`Departure::until`]), and comes back at
-//! [`Buffer::next_timer`].
+//! [`Buffer::transmit`]), asks again when that frame has left ([`Departure::until`]), and comes
+//! back at [`Buffer::next_timer`].
 
 mod config;
 mod counters;
@@ -78,7 +79,8 @@ pub enum Refusal {
         /// ING_PRIO.
         class: Priority,
     },
-    /// A PFC watchdog throws the queue's packets away, or those of its class that come in by its port.
+    /// A PFC watchdog throws the queue's packets away, or those of its class that come in by its
+    /// port.
     #[error("a PFC storm at port {port}, priority {class}")]
     Storm {
         /// The port.
@@ -133,7 +135,8 @@ impl Ingress {
     }
 }
 
-/// Of [`ClassCounters`], what changes with every packet: a line of the processor's cache, with [`Class::last_sent`].
+/// Of [`ClassCounters`], what changes with every packet: a line of the processor's cache, with
+/// [`Class::last_sent`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     accepted: u64,
@@ -145,8 +148,8 @@ struct Counted {
     queue_peak: Bytes,
 }
 
-/// A class of a port, in both directions. What packets of one class touch lies together: a driver of many switches waits for
-/// memory more than for anything else.
+/// A class of a port, in both directions. What packets of one class touch lies together: a driver
+/// of many switches waits for memory more than for anything else.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 struct Class {
@@ -156,12 +159,14 @@ struct Class {
     last_sent: Nanos,
     /// What is not in `counted`.
     counters: ClassCounters,
-    /// Since when the input port's sender has been told to stop, or to go on, and when it is told so again.
+    /// Since when the input port's sender has been told to stop, or to go on, and when it is told
+    /// so again.
     told_since: Nanos,
     renew_at: Nanos,
     paused_until: Nanos,
     paused_since: Nanos,
-    /// The timer under way that may end a pause: one set later, for an earlier time, takes the place of the one before.
+    /// The timer under way that may end a pause: one set later, for an earlier time, takes the
+    /// place of the one before.
     expiry: Option<Nanos>,
 }
 
@@ -203,7 +208,8 @@ pub struct Buffer {
     used: u64,
     /// Input ports and classes that are told to stop.
     stopped: Vec<(u16, u8)>,
-    /// Whether one of them was stopped though nothing is charged to it: no release of its own frees it.
+    /// Whether one of them was stopped though nothing is charged to it: no release of its own frees
+    /// it.
     starved: bool,
     ready: VecDeque<PortId>,
     timers: BinaryHeap<Reverse<Timer>>,
@@ -444,8 +450,8 @@ impl Buffer {
         self.config.ranked.is_some() && self.config.lossless.bits() & bit(class) == 0
     }
 
-    /// Throws away what is less urgent than a packet, until that has room in its queue or nothing is left to be thrown away; what
-    /// the queue holds then.
+    /// Throws away what is less urgent than a packet, until that has room in its queue or nothing
+    /// is left to be thrown away; what the queue holds then.
     fn make_room(&mut self, now: Nanos, offer: &Offer<'_>, class: u8, length: u64) -> u64 {
         let limit = self.config.ranked.map_or(u64::MAX, Bytes::get);
         let rank = Rank::read(offer.bytes);
@@ -477,7 +483,8 @@ impl Buffer {
         }
     }
 
-    /// Charges a packet to its input port and class. `queue` is how many bytes wait where it wants to go.
+    /// Charges a packet to its input port and class. `queue` is how many bytes wait where it wants
+    /// to go.
     fn admit(
         &mut self,
         now: Nanos,
@@ -542,7 +549,8 @@ impl Buffer {
         })
     }
 
-    /// Takes a packet's charge back: headroom first, so that it is whole again before the sender goes on.
+    /// Takes a packet's charge back: headroom first, so that it is whole again before the sender
+    /// goes on.
     fn release(&mut self, now: Nanos, in_port: u16, class: u8, length: u64) {
         self.used -= length;
         self.counters.queued -= 1;
@@ -612,8 +620,8 @@ impl Buffer {
         }
     }
 
-    /// Ends what is on a port's wire, if its time has come, and starts the next frame. Nothing if the port is busy, down,
-    /// paused, or has nothing to send.
+    /// Ends what is on a port's wire, if its time has come, and starts the next frame. Nothing if
+    /// the port is busy, down, paused, or has nothing to send.
     pub fn start(&mut self, now: Nanos, id: PortId) -> Option<Departure> {
         let at = usize::from(id.get());
         let port = self.ports.get_mut(at)?.as_mut()?;
@@ -693,8 +701,8 @@ impl Buffer {
         })
     }
 
-    /// Says that a link came up or went down. What waits for a link that is down is thrown away, and
-    /// counted; pauses in either direction end with the link.
+    /// Says that a link came up or went down. What waits for a link that is down is thrown away,
+    /// and counted; pauses in either direction end with the link.
     pub fn set_port_up(&mut self, now: Nanos, id: PortId, up: bool) {
         let Some(port) = self.port_mut(id) else {
             return;
@@ -782,8 +790,8 @@ impl Port {
         }
     }
 
-    /// Takes the wire for so many bytes; until when. Fractions of nanoseconds are carried over, so that a
-    /// busy port keeps its rate.
+    /// Takes the wire for so many bytes; until when. Fractions of nanoseconds are carried over, so
+    /// that a busy port keeps its rate.
     #[inline]
     fn occupy(&mut self, now: Nanos, bytes: u64) -> Nanos {
         let rate = self.config.rate.get();

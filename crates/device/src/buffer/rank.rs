@@ -1,7 +1,9 @@
-//! Queues by rank, as pFabric has them (pFabric13 section 4.2): the most urgent packet leaves first, the least urgent one makes room.
+//! Queues by rank, as pFabric has them (pFabric13 section 4.2): the most urgent packet leaves
+//! first, the least urgent one makes room.
 //!
-//! A packet says its flow and its rank in the first eight bytes of its UDP payload, four each, in network order; the lower the
-//! rank, the more urgent. What is not UDP, or too short, is more urgent than everything else: control traffic.
+//! A packet says its flow and its rank in the first eight bytes of its UDP payload, four each, in
+//! network order; the lower the rank, the more urgent. What is not UDP, or too short, is more
+//! urgent than everything else: control traffic.
 
 use super::ecn;
 
@@ -47,8 +49,8 @@ impl Rank {
     }
 }
 
-/// How far from the head of a queue with these ranks the least urgent packet is, the last one of several, if it is less urgent
-/// than `rank`.
+/// How far from the head of a queue with these ranks the least urgent packet is, the last one of
+/// several, if it is less urgent than `rank`.
 pub(super) fn least_urgent(ranks: impl Iterator<Item = Rank>, rank: Rank) -> Option<u32> {
     let (at, worst) = (0..)
         .zip(ranks)
@@ -56,8 +58,8 @@ pub(super) fn least_urgent(ranks: impl Iterator<Item = Rank>, rank: Rank) -> Opt
     (worst.rank > rank.rank).then_some(at)
 }
 
-/// How far from the head of a queue with these ranks the packet is that leaves first: the earliest one of the flow that has the most
-/// urgent one, so that a flow's packets stay in order.
+/// How far from the head of a queue with these ranks the packet is that leaves first: the earliest
+/// one of the flow that has the most urgent one, so that a flow's packets stay in order.
 pub(super) fn most_urgent(ranks: impl Iterator<Item = Rank> + Clone) -> u32 {
     let ranks = (0..).zip(ranks);
     let Some((at, best)) = ranks.clone().min_by_key(|(at, found)| (found.rank, *at)) else {

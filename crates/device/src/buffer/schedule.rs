@@ -15,8 +15,8 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// One of the classes in the mask `ready`, which is not empty. `length` is that of a class's first
-    /// packet. Classes outside `waiting` are empty and lose what they saved.
+    /// One of the classes in the mask `ready`, which is not empty. `length` is that of a class's
+    /// first packet. Classes outside `waiting` are empty and lose what they saved.
     #[inline]
     pub(super) fn pick(
         &mut self,

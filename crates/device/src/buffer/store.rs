@@ -27,7 +27,8 @@ impl Waiting {
     }
 }
 
-/// A queue, first to last. What waits lies side by side, for memory is slow: it is read long after it was written.
+/// A queue, first to last. What waits lies side by side, for memory is slow: it is read long after
+/// it was written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fifo {
     packets: VecDeque<Waiting>,
@@ -99,7 +100,8 @@ impl Store {
         self.frames.get_mut(frame, held)
     }
 
-    /// Notes what the packet that was put last at the end of a queue that goes by rank says of itself.
+    /// Notes what the packet that was put last at the end of a queue that goes by rank says of
+    /// itself.
     pub(super) fn note_rank(&mut self, queue: &Fifo) {
         let Some(last) = queue.packets.back() else {
             return;
@@ -118,7 +120,8 @@ impl Store {
         places.map(|place| self.ranks[place])
     }
 
-    /// Takes the packet off a queue that is so far from its head. Its bytes stay in [`Store::bytes`] until the next push.
+    /// Takes the packet off a queue that is so far from its head. Its bytes stay in
+    /// [`Store::bytes`] until the next push.
     #[inline]
     pub(super) fn pop_at(&mut self, queue: &mut Fifo, place: u32) -> Option<Waiting> {
         let packet = match place {

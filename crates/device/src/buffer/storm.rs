@@ -1,5 +1,5 @@
-//! What a PFC watchdog does to a queue that PFC has stopped for too long: PFC is not obeyed there any more, and packets go on
-//! or are thrown away. Who decides that, and when, is not here.
+//! What a PFC watchdog does to a queue that PFC has stopped for too long: PFC is not obeyed there
+//! any more, and packets go on or are thrown away. Who decides that, and when, is not here.
 
 use quantities::{Nanos, PortId, Priority};
 
@@ -8,7 +8,8 @@ use super::{Buffer, bit};
 /// What becomes of a queue while PFC is not obeyed (SonicWatchdog).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StormAction {
-    /// Its packets are thrown away, those that come for it too, and those of its class that come in by its port.
+    /// Its packets are thrown away, those that come for it too, and those of its class that come in
+    /// by its port.
     Drop,
     /// Its packets are sent.
     Forward,

@@ -58,8 +58,8 @@ pub struct Resume {
 }
 
 impl Resume {
-    /// The use at or below which a stopped input port may go on, if nothing but `stuck` bytes were left
-    /// of the shared buffer's use: the most generous that its threshold can become.
+    /// The use at or below which a stopped input port may go on, if nothing but `stuck` bytes were
+    /// left of the shared buffer's use: the most generous that its threshold can become.
     #[must_use]
     pub const fn limit(self, stuck: Bytes) -> Bytes {
         let free = self.shared.get().saturating_sub(stuck.get());

@@ -51,8 +51,8 @@ fn arriving() -> impl Strategy<Value = Arriving> {
 }
 
 proptest! {
-    /// Whether the program ran on all frames at once or on each when it came makes no difference: what is lost and why, counters,
-    /// queues, and what is sent.
+    /// Whether the program ran on all frames at once or on each when it came makes no difference:
+    /// what is lost and why, counters, queues, and what is sent.
     #[test]
     fn frames_run_ahead_are_taken_in_as_if_the_program_ran_then(
         frames in proptest::collection::vec((0u16..5, arriving(), 0u32..1_500, 1u64..400), 0..60),
@@ -90,7 +90,8 @@ proptest! {
         }
     }
 
-    /// A port that goes down after the program ran loses what comes by it, and what came before and after stays what it was.
+    /// A port that goes down after the program ran loses what comes by it, and what came before and
+    /// after stays what it was.
     #[test]
     fn a_port_that_went_down_loses_its_frames_alone(from in proptest::collection::vec(prop_oneof![Just(2u16), Just(3)], 1..20)) {
         let mut device = lossless_switch();

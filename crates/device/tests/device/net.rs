@@ -54,8 +54,8 @@ pub(crate) fn config(ports: u16, headroom: u64) -> BufferConfig {
     }
 }
 
-/// What a switch does with a packet: by its first byte, the switch and the port, where it leaves and with
-/// which priorities.
+/// What a switch does with a packet: by its first byte, the switch and the port, where it leaves
+/// and with which priorities.
 pub(crate) type Program = fn(switch: usize, bytes: &[u8]) -> Option<(u16, u8, u8)>;
 
 /// When, and what.

@@ -1,5 +1,5 @@
-//! Pauses: how far they reach, what headroom they need, whom they stop, when they end, and when they
-//! never do.
+//! Pauses: how far they reach, what headroom they need, whom they stop, when they end, and when
+//! they never do.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -10,8 +10,8 @@ use quantities::{BitRate, Bytes, Nanos};
 
 const FOREVER: u16 = u16::MAX;
 
-/// Switch 0 is a sender whose wire 1 leads to switch 1, which sends on by port 2; what is lossy goes from
-/// switch 1 back to the sender, and ends there.
+/// Switch 0 is a sender whose wire 1 leads to switch 1, which sends on by port 2; what is lossy
+/// goes from switch 1 back to the sender, and ends there.
 fn line(switch: usize, bytes: &[u8]) -> Option<(u16, u8, u8)> {
     match (switch, bytes[0]) {
         (0, 2) => Some((1, 2, 2)),
@@ -21,8 +21,9 @@ fn line(switch: usize, bytes: &[u8]) -> Option<(u16, u8, u8)> {
     }
 }
 
-/// A sender at full rate into a switch whose own port is paused; a lossy frame toward the sender starts at
-/// `phase`, so that the PFC frame may have to wait for it. The peak of headroom, and the violations.
+/// A sender at full rate into a switch whose own port is paused; a lossy frame toward the sender
+/// starts at `phase`, so that the PFC frame may have to wait for it. The peak of headroom, and the
+/// violations.
 fn fill(headroom: u64, phase: u64) -> (u64, u64) {
     let mut sender = config(3, 0);
     sender.capacity = Bytes::new(1 << 30);
@@ -65,8 +66,8 @@ fn the_calculated_headroom_is_enough_and_one_frame_less_is_not() {
     assert!(violations > 0, "a frame less overflows in phase {phase}");
 }
 
-/// TaggerDraft section 6.3: a packet of class 1 becomes class 2 at switch 1 and stays so at switch 2, whose port
-/// is paused for class 2.
+/// TaggerDraft section 6.3: a packet of class 1 becomes class 2 at switch 1 and stays so at switch
+/// 2, whose port is paused for class 2.
 fn changing(switch: usize, bytes: &[u8]) -> Option<(u16, u8, u8)> {
     match (switch, bytes[0]) {
         (0, 1) => Some((1, 1, 1)),
@@ -142,8 +143,8 @@ fn a_pause_that_nobody_renews_ends() {
     assert_eq!(net.delivered[&(0, 2)][0].0, 768 + 12_800 + 300);
 }
 
-/// The time of a frame counts from that frame (IEEE 802.1Qbb, 36.1.3.3): a shorter one ends a long pause earlier, also
-/// one that comes after "go on".
+/// The time of a frame counts from that frame (IEEE 802.1Qbb, 36.1.3.3): a shorter one ends a long
+/// pause earlier, also one that comes after "go on".
 #[test]
 fn a_shorter_pause_takes_the_place_of_a_longer() {
     for go_on in [false, true] {
@@ -331,7 +332,8 @@ fn impossible_configurations_are_refused() {
     }
 }
 
-/// The link fails while a PFC frame is on the wire: the port sends again as soon as the link is back.
+/// The link fails while a PFC frame is on the wire: the port sends again as soon as the link is
+/// back.
 #[test]
 fn a_pause_frame_lost_with_its_link_does_not_block_the_port() {
     let mut config = config(2, HEADROOM);

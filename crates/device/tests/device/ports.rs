@@ -11,8 +11,8 @@ use p4front::Options;
 use p4front::source::SourceMap;
 use quantities::{Bytes, Nanos, PortId, Priority};
 
-/// The first byte names the port to leave by, 0xff to be dropped; the second is the tag, which rises
-/// by one: ING_PRIO is the old tag, EG_PRIO the new one. The third becomes the port status.
+/// The first byte names the port to leave by, 0xff to be dropped; the second is the tag, which
+/// rises by one: ING_PRIO is the old tag, EG_PRIO the new one. The third becomes the port status.
 const PROGRAM: &str = r#"
 #include <core.p4>
 #include <v1model.p4>
@@ -204,8 +204,8 @@ fn packets_are_sent_when_they_leave() {
     assert_eq!(device.counters(port(2)).unwrap().lost_down, 1);
 }
 
-/// With a buffer, packets wait in the queue that the program chose, and PFC frames stop queues and go no
-/// further.
+/// With a buffer, packets wait in the queue that the program chose, and PFC frames stop queues and
+/// go no further.
 #[test]
 fn a_buffer_holds_packets_until_their_port_is_free() {
     let mut device = switch(&[1, 2, 3]);

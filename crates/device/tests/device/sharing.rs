@@ -1,4 +1,5 @@
-//! How buffer and wires are shared: dynamic thresholds, schedulers, lossy queues that drop their tail.
+//! How buffer and wires are shared: dynamic thresholds, schedulers, lossy queues that drop their
+//! tail.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -32,7 +33,8 @@ fn dynamic(alpha: f64, offset: u64) -> BufferConfig {
     config
 }
 
-/// With n input ports that take all they get, each is stopped at alpha / (1 + n * alpha) of the shared buffer.
+/// With n input ports that take all they get, each is stopped at alpha / (1 + n * alpha) of the
+/// shared buffer.
 #[test]
 fn dynamic_thresholds_share_what_is_free() {
     for (alpha, ports) in [(0.5, 1), (0.5, 3), (2.0, 1), (2.0, 4), (0.125, 2)] {
@@ -86,7 +88,8 @@ fn a_dynamic_threshold_rises_again_as_others_drain() {
         (at, sent) = (departure.until, sent + 1);
         assert!(sent < 290, "port 0 has nothing left");
     }
-    // Port 1 may use what is free less the offset: 232,500 + 50,000 <= 900,000 - 232,500 - what port 0 still holds.
+    // Port 1 may use what is free less the offset: 232,500 + 50,000 <= 900,000 - 232,500 - what
+    // port 0 still holds.
     assert_eq!(
         buffer.ingress_use(port(1), class(1)).0.get(),
         155 * MTU as u64
@@ -95,7 +98,8 @@ fn a_dynamic_threshold_rises_again_as_others_drain() {
     assert!(other <= 385_000 && other > 385_000 - MTU as u64, "{other}");
 }
 
-/// Bytes that each class sends while all three have always something to send; class 1 in short frames.
+/// Bytes that each class sends while all three have always something to send; class 1 in short
+/// frames.
 fn sent(scheduler: Scheduler) -> [u64; 4] {
     let mut config = config(3, HEADROOM);
     config.capacity = Bytes::new(1 << 30);
@@ -140,7 +144,8 @@ fn schedulers_share_a_wire_as_they_say() {
     assert!(dwrr[3].abs_diff(5 * unit) < unit / 50, "{dwrr:?}");
 }
 
-/// A lossy queue takes what fits and drops the rest, pauses nobody, and leaves lossless classes alone.
+/// A lossy queue takes what fits and drops the rest, pauses nobody, and leaves lossless classes
+/// alone.
 #[test]
 fn a_lossy_queue_drops_its_tail() {
     let mut config = config(3, HEADROOM);

@@ -1,4 +1,5 @@
-//! The network of a drill: veth pairs for links, processes for switches. Everything ends with its handle.
+//! The network of a drill: veth pairs for links, processes for switches. Everything ends with its
+//! handle.
 
 use std::fs::{self, File};
 use std::net::TcpStream;
@@ -42,9 +43,9 @@ impl SwitchKind {
 }
 
 impl SwitchKind {
-    /// Whether its links are cables of two pairs with a bridge between them, which can be cut in the middle. BMv2's
-    /// one receiving thread waits for ever on an interface that is switched off itself (libpcap does); one that loses
-    /// its carrier does it no harm.
+    /// Whether its links are cables of two pairs with a bridge between them, which can be cut in
+    /// the middle. BMv2's one receiving thread waits for ever on an interface that is switched off
+    /// itself (libpcap does); one that loses its carrier does it no harm.
     const fn needs_cables(self) -> bool {
         matches!(self, Self::Bmv2)
     }

@@ -1,10 +1,12 @@
-//! Drills: running switches, a stream of packets between two hosts, and something that happens meanwhile: a link
-//! goes down, or a new version of the plan takes over. What is lost, and for how long nothing arrives, is measured.
+//! Drills: running switches, a stream of packets between two hosts, and something that happens
+//! meanwhile: a link goes down, or a new version of the plan takes over. What is lost, and for how
+//! long nothing arrives, is measured.
 //!
-//! Everything lives in a network namespace of its own, with a veth pair for every link and a process for every
-//! switch: `switchwright switch`, or BMv2's `simple_switch_grpc` with `switchwright agent` beside it. No controller
-//! takes part: a failing link is only switched off. Or the switches run already, and only the stream and the failure are
-//! the drill's, at interfaces of this network namespace.
+//! Everything lives in a network namespace of its own, with a veth pair for every link and a
+//! process for every switch: `switchwright switch`, or BMv2's `simple_switch_grpc` with
+//! `switchwright agent` beside it. No controller takes part: a failing link is only switched off.
+//! Or the switches run already, and only the stream and the failure are the drill's, at interfaces
+//! of this network namespace.
 
 mod lab;
 mod stream;
@@ -76,7 +78,8 @@ pub struct Running {
 /// What happens during a drill.
 #[derive(Clone, Debug)]
 pub enum DrillEvent {
-    /// A link goes down, the first on the packets' way if none is named; after another third it comes back.
+    /// A link goes down, the first on the packets' way if none is named; after another third it
+    /// comes back.
     Fail(Option<LinkId>),
     /// Another build takes over, version beside version.
     Update(PathBuf),
@@ -170,13 +173,15 @@ pub struct DrillReport {
     pub duplicated: u64,
     /// Packets that arrived after a later one.
     pub reordered: u64,
-    /// Longest time without an arrival before anything happened, in milliseconds: what the machine does by itself.
+    /// Longest time without an arrival before anything happened, in milliseconds: what the machine
+    /// does by itself.
     pub quiet_gap_ms: f64,
     /// Longest time without an arrival from the event on, in milliseconds.
     pub longest_gap_ms: f64,
     /// From the first lost packet's sending to the last one's, in milliseconds; 0 if none was lost.
     pub outage_ms: f64,
-    /// How long the control plane worked on the event, in milliseconds; `null` where it had no part.
+    /// How long the control plane worked on the event, in milliseconds; `null` where it had no
+    /// part.
     pub control_ms: Option<f64>,
 }
 
@@ -443,7 +448,8 @@ fn report(
     }
 }
 
-/// Whether drills can run here: the right to make namespaces, and the programs that switches of this kind need.
+/// Whether drills can run here: the right to make namespaces, and the programs that switches of
+/// this kind need.
 ///
 /// # Errors
 /// What is missing, in words.

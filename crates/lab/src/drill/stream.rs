@@ -194,8 +194,9 @@ impl Log {
         }
     }
 
-    /// The longest time between two arrivals, of which the later one lies between these moments. The last packet's
-    /// sending counts as an arrival, or a stream that never comes back would have no gap.
+    /// The longest time between two arrivals, of which the later one lies between these moments.
+    /// The last packet's sending counts as an arrival, or a stream that never comes back would have
+    /// no gap.
     pub(super) fn longest_gap(&self, from: Option<Instant>, to: Option<Instant>) -> Duration {
         let mut moments: Vec<Instant> = self.received.iter().map(|(_, at)| *at).collect();
         moments.extend(self.sent.last().filter(|last| moments.last() < Some(last)));

@@ -1,5 +1,6 @@
-//! The thread that drives the hosts' cards: it takes in what arrives, and sends what flows may send, at their rate.
-//! Frames are real UDP packets through each host's own interface; PFC frames that arrive there are obeyed.
+//! The thread that drives the hosts' cards: it takes in what arrives, and sends what flows may
+//! send, at their rate. Frames are real UDP packets through each host's own interface; PFC frames
+//! that arrive there are obeyed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,8 @@ use super::clock::Clock;
 const TURN: usize = 256;
 /// How late a frame may be and still count as sent in time, as in the switches.
 const CATCH_UP: Duration = Duration::from_millis(20);
-/// The longest sleep: whoever changes something wakes the thread, so this only bounds the harm of a lost wake-up.
+/// The longest sleep: whoever changes something wakes the thread, so this only bounds the harm of a
+/// lost wake-up.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// What the thread and others share.
@@ -136,7 +138,8 @@ impl Driver {
                 continue;
             }
             match self.poller.wait(Some(nap)) {
-                // Woken for no frame: it may have been an error, which must be taken or wakes us for ever.
+                // Woken for no frame: it may have been an error, which must be taken or wakes us
+                // for ever.
                 Ok(true) if !heard => self.sockets.iter_mut().for_each(PacketSocket::settle),
                 Ok(_) => {}
                 Err(error) => {

@@ -1,8 +1,9 @@
-//! The network of an emulation: a namespace for the fabric and one for every host, veth pairs for cables, and
-//! switches that run in threads of this process.
+//! The network of an emulation: a namespace for the fabric and one for every host, veth pairs for
+//! cables, and switches that run in threads of this process.
 //!
-//! Namespaces without a name live as long as this process holds them, and cables as long as their namespaces: whatever
-//! becomes of the process, nothing stays. Named ones are written down by `netlab` and swept when their maker is dead.
+//! Namespaces without a name live as long as this process holds them, and cables as long as their
+//! namespaces: whatever becomes of the process, nothing stays. Named ones are written down by
+//! `netlab` and swept when their maker is dead.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,7 +36,8 @@ const RING: usize = 1024;
 const USUAL_MTU: u32 = 1500;
 /// Bytes of an Ethernet header, which an MTU does not count.
 const HEADER: u32 = 14;
-/// Where flows are sent to: somebody listens there, so that the system does not answer that nobody does.
+/// Where flows are sent to: somebody listens there, so that the system does not answer that nobody
+/// does.
 const FLOW_PORT: u16 = 4791;
 
 /// A running network. Switches stop before their cables go.
@@ -154,7 +156,8 @@ impl Lab {
         Some(&names[usize::from(link.b == own)])
     }
 
-    /// Gives a host its addresses, and a way to the others by its switch, so that the system's own tools work there.
+    /// Gives a host its addresses, and a way to the others by its switch, so that the system's own
+    /// tools work there.
     fn set_host_up(&mut self, topology: &Topology, id: HostId) -> Result<(), EmulateError> {
         let host = topology.host(id);
         let Some(card) = self.card(topology, id) else {

@@ -1,7 +1,9 @@
-//! The same network in Mininet: a script in Python that starts lossless `switchwright switch` processes, and what it is to play.
+//! The same network in Mininet: a script in Python that starts lossless `switchwright switch`
+//! processes, and what it is to play.
 //!
-//! Mininet's hosts send by the kernel's stack, which does not obey PFC, and routes stay as they were built: flows go where
-//! the entries send them, links fail and work again, routes by hand are not played.
+//! Mininet's hosts send by the kernel's stack, which does not obey PFC, and routes stay as they
+//! were built: flows go where the entries send them, links fail and work again, routes by hand are
+//! not played.
 
 use netsim::embedded::Network;
 use netsim::simulate::Scenario;

@@ -1,14 +1,17 @@
-//! The network in real time: the simulator's scenarios on switches that run in threads of this process, veth pairs and
-//! hosts in network namespaces.
+//! The network in real time: the simulator's scenarios on switches that run in threads of this
+//! process, veth pairs and hosts in network namespaces.
 //!
-//! Every switch is a `switchd` engine with the lossless buffer of `device`: the state machine that the simulator drives with
-//! its calendar is driven here by the clock. Hosts are the simulator's cards and flows; what they send is real UDP, what
-//! pauses them are real PFC frames. So that two cores can carry it, links are slower than the scenario's by one factor, and
-//! time is slower by the same: sizes (buffers, thresholds, frames) stay as they are, and so does everything that follows
-//! from sizes and rates alone. Reports are in the scenario's time; [`Real`] says what it was by the clock.
+//! Every switch is a `switchd` engine with the lossless buffer of `device`: the state machine that
+//! the simulator drives with its calendar is driven here by the clock. Hosts are the simulator's
+//! cards and flows; what they send is real UDP, what pauses them are real PFC frames. So that two
+//! cores can carry it, links are slower than the scenario's by one factor, and time is slower by
+//! the same: sizes (buffers, thresholds, frames) stay as they are, and so does everything that
+//! follows from sizes and rates alone. Reports are in the scenario's time; [`Real`] says what it
+//! was by the clock.
 //!
-//! What is not as in the simulator: cables have no length (but headroom is as if they had), and threads may be late.
-//! Ports keep their rate on average all the same; what arrives while a thread sleeps gets headroom ([`Options::lateness`]).
+//! What is not as in the simulator: cables have no length (but headroom is as if they had), and
+//! threads may be late. Ports keep their rate on average all the same; what arrives while a thread
+//! sleeps gets headroom ([`Options::lateness`]).
 
 mod clock;
 mod host_nics;
@@ -44,7 +47,8 @@ use watch::Watch;
 
 /// How often deadlocks are looked for and the watcher is told.
 const TICK: Duration = Duration::from_millis(200);
-/// Rates that can be held: below the slowest a scenario would not end, above the fastest threads are too late.
+/// Rates that can be held: below the slowest a scenario would not end, above the fastest threads
+/// are too late.
 const SLOWEST: BitRate = BitRate::new(1_000_000);
 const FASTEST: BitRate = BitRate::gbps(1);
 /// A port with less, in bits per second, would never get anything done.
@@ -141,7 +145,8 @@ impl EmulateError {
     }
 }
 
-/// What an emulation gives: the simulator's figures in the scenario's time, and what it was by the clock.
+/// What an emulation gives: the simulator's figures in the scenario's time, and what it was by the
+/// clock.
 #[derive(Clone, Debug, Serialize)]
 pub struct EmulateReport {
     /// The figures.
@@ -166,7 +171,8 @@ pub struct Real {
     pub seconds: f64,
     /// Whether it was ended before the scenario's end.
     pub stopped_early: bool,
-    /// Frames that came faster than they were taken and were lost by the system: none, on a machine that keeps up.
+    /// Frames that came faster than they were taken and were lost by the system: none, on a machine
+    /// that keeps up.
     pub overrun: u64,
     /// The longest that a host's frame waited for its thread, in milliseconds.
     pub latest_ms: f64,

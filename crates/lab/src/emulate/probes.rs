@@ -1,11 +1,12 @@
-//! Probes through the network in real time: hosts send packets within packets up to the switches of the highest layer, which send what was in
-//! them back (TaggerDraft section 3.1).
+//! Probes through the network in real time: hosts send packets within packets up to the switches of
+//! the highest layer, which send what was in them back (TaggerDraft section 3.1).
 //!
-//! What a switch of the highest layer has for that in its hardware stands before its ports here: it takes a packet within a packet
-//! that arrives there and hands the inner one to the same port. Which of those switches a probe climbs to is up to the hash of its outer
-//! addresses; so sources are tried until it is the one that is asked for. Where failures leave a host no way up to a switch (no switch has an
-//! address here to which routing would lead around them), another host's probe takes the inner packet there: what is measured is the way
-//! down.
+//! What a switch of the highest layer has for that in its hardware stands before its ports here: it
+//! takes a packet within a packet that arrives there and hands the inner one to the same port.
+//! Which of those switches a probe climbs to is up to the hash of its outer addresses; so sources
+//! are tried until it is the one that is asked for. Where failures leave a host no way up to a
+//! switch (no switch has an address here to which routing would lead around them), another host's
+//! probe takes the inner packet there: what is measured is the way down.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -26,8 +27,8 @@ use device::buffer::Buffer;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long is waited at once.
 const LOOK: Duration = Duration::from_millis(5);
-/// Sources that are tried for each other host until a probe climbs to the switch that is asked for. They are documentation's
-/// (RFC 5737), which no host has.
+/// Sources that are tried for each other host until a probe climbs to the switch that is asked for.
+/// They are documentation's (RFC 5737), which no host has.
 const SOURCES: u8 = 8;
 const FIRST_SOURCE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 0);
 
@@ -63,11 +64,12 @@ struct Gate {
 }
 
 impl<'a> Probes<'a> {
-    /// Sets the network up, as [`super::emulate`] does, with what unwraps probes at `tops`. `failed` fail later, in
-    /// [`Self::fail`].
+    /// Sets the network up, as [`super::emulate`] does, with what unwraps probes at `tops`.
+    /// `failed` fail later, in [`Self::fail`].
     ///
     /// # Errors
-    /// [`EmulateError`]; [`EmulateError::Carrier`] if tags travel in a header that stands before IP.
+    /// [`EmulateError`]; [`EmulateError::Carrier`] if tags travel in a header that stands before
+    /// IP.
     pub fn new(
         network: &'a Network,
         failed: &[String],
@@ -129,7 +131,8 @@ impl<'a> Probes<'a> {
         Ok(())
     }
 
-    /// The TTL of the reply that a host gets from a switch of the highest layer to a probe of a flow of that number; nothing if none comes.
+    /// The TTL of the reply that a host gets from a switch of the highest layer to a probe of a
+    /// flow of that number; nothing if none comes.
     ///
     /// # Errors
     /// [`EmulateError`].
@@ -237,7 +240,8 @@ impl<'a> Probes<'a> {
     }
 }
 
-/// Outer addresses whose packets climb to the highest layer: from a host to those that are farthest away.
+/// Outer addresses whose packets climb to the highest layer: from a host to those that are farthest
+/// away.
 fn candidates(topology: &Topology, host: HostId) -> Vec<Way> {
     let fabric = Fabric::new(topology);
     let home = |host: HostId| match topology.uplinks(host).first()?.1.end.node {

@@ -1,4 +1,5 @@
-//! IP in IP (RFC 2003): packets within packets, as hosts write them and as the highest switches unwrap them.
+//! IP in IP (RFC 2003): packets within packets, as hosts write them and as the highest switches
+//! unwrap them.
 
 use wire::ipv4::{self, MIN_HEADER_LEN, Packet};
 use wire::{IpProtocol, PacketError, checksum};
@@ -26,7 +27,8 @@ pub(super) fn packet(frame: &[u8]) -> Option<Packet<&[u8]>> {
     Packet::new_checked(&frame[ip_at(frame)?..]).ok()
 }
 
-/// The first frame with the packet of the second in it: same addresses and class of service, another protocol.
+/// The first frame with the packet of the second in it: same addresses and class of service,
+/// another protocol.
 ///
 /// # Errors
 /// Frames without IPv4, or too long ones.
@@ -64,8 +66,8 @@ pub(super) fn wrap(
     Ok(frame)
 }
 
-/// The frame with what was in its packet instead of it, at the class of service that it had on the way (RFC 2983's uniform model); nothing
-/// if there is no packet in it.
+/// The frame with what was in its packet instead of it, at the class of service that it had on the
+/// way (RFC 2983's uniform model); nothing if there is no packet in it.
 pub(super) fn unwrap(frame: &[u8]) -> Option<Vec<u8>> {
     let at = ip_at(frame)?;
     let outer = packet(frame)?;

@@ -1,5 +1,6 @@
-//! A topology definition of containerlab, one for every machine. What a topology file says of nodes and links beyond names and ends
-//! goes along in `config.vars` and `vars`, so that the file imports again to the same topology.
+//! A topology definition of containerlab, one for every machine. What a topology file says of nodes
+//! and links beyond names and ends goes along in `config.vars` and `vars`, so that the file imports
+//! again to the same topology.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -86,7 +87,8 @@ impl Rest {
     }
 }
 
-/// Writes the network: `lab.clab.yml`, or `lab-1.clab.yml` and so on for several machines, and the devices file.
+/// Writes the network: `lab.clab.yml`, or `lab-1.clab.yml` and so on for several machines, and the
+/// devices file.
 ///
 /// # Errors
 /// [`ExportError`]: names or paths that containerlab does not take, more machines than switches.

@@ -1,4 +1,5 @@
-//! A topology of KNE (openconfig/kne), which runs networks on Kubernetes, in the text format of its protocol buffers.
+//! A topology of KNE (openconfig/kne), which runs networks on Kubernetes, in the text format of its
+//! protocol buffers.
 
 use topology::{NodeId, Topology};
 

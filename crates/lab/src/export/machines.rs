@@ -1,5 +1,5 @@
-//! Switches parted among machines: parts of equal size, each grown from a switch by the neighbours that it has most links to, so
-//! that few links cross.
+//! Switches parted among machines: parts of equal size, each grown from a switch by the neighbours
+//! that it has most links to, so that few links cross.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -13,7 +13,8 @@ pub(super) fn part(topology: &Topology, machines: usize) -> Vec<usize> {
     for machine in 0..machines {
         let size = switches / machines + usize::from(machine < switches % machines);
         let mut links = vec![0_usize; switches];
-        // Free switches next to the part, those with most links into it first, then in their own order.
+        // Free switches next to the part, those with most links into it first, then in their own
+        // order.
         let mut near: BTreeSet<(Reverse<usize>, usize)> = BTreeSet::new();
         for _ in 0..size {
             let next = near.pop_first().map(|(_, at)| at);

@@ -1,5 +1,6 @@
-//! Networks as files for engines that run many containers: containerlab, and KNE on Kubernetes. Every switch is a container that
-//! runs `switchwright switch`, every host one that does nothing; `push` fills the switches by the devices file that goes with it.
+//! Networks as files for engines that run many containers: containerlab, and KNE on Kubernetes.
+//! Every switch is a container that runs `switchwright switch`, every host one that does nothing;
+//! `push` fills the switches by the devices file that goes with it.
 
 mod containerlab;
 mod kne;
@@ -23,8 +24,8 @@ pub use kne::kne;
 pub const GRPC_PORT: u16 = 9559;
 /// Where the build directory is found in containers that have it.
 pub const BUILD: &str = "/build";
-/// How frames come from interfaces. A mapped ring takes 4 MiB of every port: in a network of hundreds of switches on a machine memory
-/// counts, not the rate (`bench switches`).
+/// How frames come from interfaces. A mapped ring takes 4 MiB of every port: in a network of
+/// hundreds of switches on a machine memory counts, not the rate (`bench switches`).
 const DRIVER: &str = "packet";
 /// The file of devices, for `push`.
 pub const DEVICES: &str = "devices.yaml";
@@ -89,7 +90,8 @@ pub struct ExportOptions {
     pub build: String,
     /// Lossless switches (PFC) whose ports have this rate; plain ones otherwise.
     pub port_rate: Option<BitRate>,
-    /// The machines among which switches are parted, by the addresses at which they reach each other; one machine if there is none.
+    /// The machines among which switches are parted, by the addresses at which they reach each
+    /// other; one machine if there is none.
     pub machines: Vec<IpAddr>,
 }
 

@@ -1,7 +1,9 @@
-//! A student's own network: any program on every switch of a topology, hosts with addresses, and commands to look at what happens.
+//! A student's own network: any program on every switch of a topology, hosts with addresses, and
+//! commands to look at what happens.
 //!
-//! Hosts have a network namespace each, all switches have one together. A host knows, for good, the hosts of its own subnet and its gateway by their
-//! Ethernet addresses: programs need not answer ARP. Everything ends with its handle.
+//! Hosts have a network namespace each, all switches have one together. A host knows, for good, the
+//! hosts of its own subnet and its gateway by their Ethernet addresses: programs need not answer
+//! ARP. Everything ends with its handle.
 
 mod entries;
 mod hosts;
@@ -126,7 +128,8 @@ fn interface(topology: &Topology, end: Endpoint) -> String {
 }
 
 impl Net {
-    /// Makes the network and starts everything. The calling thread is in the switches' namespace from then on, and has to outlive the network.
+    /// Makes the network and starts everything. The calling thread is in the switches' namespace
+    /// from then on, and has to outlive the network.
     ///
     /// # Errors
     /// [`NetLabError`]; what was made is gone then.
@@ -209,8 +212,9 @@ impl Net {
         modified(&self.options) != self.read
     }
 
-    /// Gives all switches the program as it is now, and their entries; what of them does not fit it any more. If the program has errors, or
-    /// entries are asked for that its P4Info does not know, everything runs on as before.
+    /// Gives all switches the program as it is now, and their entries; what of them does not fit it
+    /// any more. If the program has errors, or entries are asked for that its P4Info does not know,
+    /// everything runs on as before.
     ///
     /// # Errors
     /// [`NetLabError`].
@@ -223,7 +227,8 @@ impl Net {
         self.switches.fill(&tables, &self.options)
     }
 
-    /// Runs a command on a host, on this terminal. Words that are hosts' names stand for their addresses.
+    /// Runs a command on a host, on this terminal. Words that are hosts' names stand for their
+    /// addresses.
     ///
     /// # Errors
     /// A program that cannot be started.

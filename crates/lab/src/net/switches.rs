@@ -35,7 +35,8 @@ struct Running {
 pub(super) struct Switches(Vec<Running>);
 
 impl Switches {
-    /// Starts them, with the program and without entries, in the namespace of the calling thread. They end with that thread.
+    /// Starts them, with the program and without entries, in the namespace of the calling thread.
+    /// They end with that thread.
     pub(super) fn start(topology: &Topology, options: &NetOptions) -> Result<Self, NetLabError> {
         let mut all = Self(Vec::new());
         for switch in topology.switch_ids() {

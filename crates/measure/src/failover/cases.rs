@@ -1,4 +1,5 @@
-//! Figures by case, so that several machines can share the cases and what they found can be put in order again.
+//! Figures by case, so that several machines can share the cases and what they found can be put in
+//! order again.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,8 @@ use super::{
     SwitchFailureFigure, TreesFigure,
 };
 
-/// What cases have given, each figure with the number of its case: all of them, or those of a share.
+/// What cases have given, each figure with the number of its case: all of them, or those of a
+/// share.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cases {

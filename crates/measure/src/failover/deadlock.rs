@@ -21,8 +21,8 @@ enum Graph {
     Jellyfish,
 }
 
-/// A row of those tables: virtual channels by the number of routings to every switch, 1, 2, 4 and 8; 0 where the
-/// source leaves a cell open.
+/// A row of those tables: virtual channels by the number of routings to every switch, 1, 2, 4 and
+/// 8; 0 where the source leaves a cell open.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     graph: Graph,
@@ -147,11 +147,13 @@ pub struct PriorityFigure {
     pub paper: u32,
     /// Channels by `df-fi`; `null` if there are too many walks to look at.
     pub df_fi: Option<u32>,
-    /// The fewest channels that can do, as far as is known: units of which no two fit into one channel.
+    /// The fewest channels that can do, as far as is known: units of which no two fit into one
+    /// channel.
     pub df_fi_at_least: Option<u32>,
     /// Tags that rise, for the same ways.
     pub rising: Option<u32>,
-    /// The fewest of any kind that can do, as far as is known: 2 where all ways together close a cycle.
+    /// The fewest of any kind that can do, as far as is known: 2 where all ways together close a
+    /// cycle.
     pub rising_at_least: Option<u32>,
     /// Why nothing was computed, if so.
     pub refused: Option<String>,
@@ -167,7 +169,8 @@ const LOSSLESS_PRIORITIES: u32 = 7;
 pub struct PriorityEnd {
     /// The kind of network.
     pub graph: String,
-    /// The first case, by failures and size, that needs more channels of `df-fi`; `null` if none of those measured does.
+    /// The first case, by failures and size, that needs more channels of `df-fi`; `null` if none of
+    /// those measured does.
     pub df_fi: Option<String>,
     /// The same for tags that rise.
     pub rising: Option<String>,

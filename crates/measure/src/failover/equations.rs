@@ -1,5 +1,5 @@
-//! Stephens15's closed-form approximations of section 4.1.1: the probability that a route fails, from the size of the
-//! network, the length of an average path and the resilience alone.
+//! Stephens15's closed-form approximations of section 4.1.1: the probability that a route fails,
+//! from the size of the network, the length of an average path and the resilience alone.
 //!
 //! `C(a, n)` is the binomial coefficient; path lengths are averages, so n need not be whole.
 
@@ -15,7 +15,8 @@ pub fn edge_failure_simple(links: f64, failed: f64, hops: f64, t: u8) -> f64 {
     (1.0 - choose_ratio(links - failed, links, hops)).powi(i32::from(t) + 1)
 }
 
-/// Equation 4.2: the same, with a link less to choose from after every failure. Stephens15 uses this one.
+/// Equation 4.2: the same, with a link less to choose from after every failure. Stephens15 uses
+/// this one.
 #[must_use]
 pub fn edge_failure(links: f64, failed: f64, hops: f64, t: u8) -> f64 {
     if failed <= f64::from(t) {
@@ -30,8 +31,8 @@ pub fn edge_failure(links: f64, failed: f64, hops: f64, t: u8) -> f64 {
         .product()
 }
 
-/// Equation 4.3: of so many switches, some failed, with reactive shortest paths: the source has failed, or it has not
-/// and the destination has.
+/// Equation 4.3: of so many switches, some failed, with reactive shortest paths: the source has
+/// failed, or it has not and the destination has.
 #[must_use]
 pub fn ends_failure(switches: f64, failed: f64) -> f64 {
     if failed > switches {
@@ -41,7 +42,8 @@ pub fn ends_failure(switches: f64, failed: f64) -> f64 {
     part * (1.0 + (1.0 - part))
 }
 
-/// Equation 4.4: of so many switches, some failed, with routes of so many hops that are `t`-resilient to switches.
+/// Equation 4.4: of so many switches, some failed, with routes of so many hops that are
+/// `t`-resilient to switches.
 #[must_use]
 pub fn vertex_failure(switches: f64, failed: f64, hops: f64, t: u8) -> f64 {
     if failed <= f64::from(t) {

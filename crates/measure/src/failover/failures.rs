@@ -1,5 +1,5 @@
-//! Traffic under failures: what is lost although there is a way, how much longer the ways get, what throughput is
-//! left (Stephens15 sections 4.1.1, 4.7, 4.8.2, 4.8.3).
+//! Traffic under failures: what is lost although there is a way, how much longer the ways get, what
+//! throughput is left (Stephens15 sections 4.1.1, 4.7, 4.8.2, 4.8.3).
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,8 @@ pub struct FailureFigure {
     pub flows: u64,
     /// Flows that were lost although there was a way, over all flows.
     pub lost: f64,
-    /// Stephens15's approximation of that, equation 4.1 (failure-identifying schemes, uniform failures).
+    /// Stephens15's approximation of that, equation 4.1 (failure-identifying schemes, uniform
+    /// failures).
     pub lost_by_4_1: Option<f64>,
     /// The same by equation 4.2.
     pub lost_by_4_2: Option<f64>,
@@ -71,17 +72,20 @@ pub struct FailureFigure {
     pub stretch_999: f64,
     /// Stephens15's 99.9th percentile on its 1024-host fat-tree.
     pub stretch_999_of_paper: Option<f64>,
-    /// Aggregate max-min fair throughput of four flows a host, over hosts times line rate, averaged over sets.
+    /// Aggregate max-min fair throughput of four flows a host, over hosts times line rate, averaged
+    /// over sets.
     pub throughput: f64,
-    /// What every set of failures lost, as a part of its flows (Stephens15 Figure 4.3 has their distribution).
+    /// What every set of failures lost, as a part of its flows (Stephens15 Figure 4.3 has their
+    /// distribution).
     pub lost_of_sets: Vec<f64>,
-    /// Where destinations differ in how their packets survive failures: what is lost to each kind of them.
+    /// Where destinations differ in how their packets survive failures: what is lost to each kind
+    /// of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartLosses>,
 }
 
-/// What is lost to destinations whose packets survive failures in one way: of the flows of every host to each of them, not of
-/// a sample.
+/// What is lost to destinations whose packets survive failures in one way: of the flows of every
+/// host to each of them, not of a sample.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct PartLosses {
     /// What the header of packets to them says.
@@ -107,8 +111,8 @@ pub struct SwitchFailureFigure {
     pub failures: u32,
     /// Flows that were lost, those whose source or destination failed included, over all flows.
     pub lost: f64,
-    /// Stephens15's approximation of that: equation 4.4, or 4.3 for reactive routing. (4.4 takes no flow for lost up to the
-    /// resilience, not even those whose ends failed.)
+    /// Stephens15's approximation of that: equation 4.4, or 4.3 for reactive routing. (4.4 takes no
+    /// flow for lost up to the resilience, not even those whose ends failed.)
     pub lost_by_equation: Option<f64>,
     /// Flows that were lost although there was a way, over all flows.
     pub avoidable: f64,
@@ -161,12 +165,13 @@ pub fn failure_cases() -> Vec<FailurePlan> {
     cases
 }
 
-/// Random destinations of a host where losses and stretch are counted, and where throughput is (Stephens15 section 4.7).
+/// Random destinations of a host where losses and stretch are counted, and where throughput is
+/// (Stephens15 section 4.7).
 const DEGREE: usize = 36;
 const BULK: usize = 4;
 
-/// Measures a scheme under failures of links on Stephens15's fat-tree with so many hosts, and so many of them per unit of bisection
-/// bandwidth.
+/// Measures a scheme under failures of links on Stephens15's fat-tree with so many hosts, and so
+/// many of them per unit of bisection bandwidth.
 ///
 /// # Errors
 /// [`MeasureError`].
@@ -216,8 +221,9 @@ pub fn plan_under_failures(
     figures_of_sets(name, topology, failover, sets, &tallies)
 }
 
-/// Measures some of the sets of failures that [`plan_under_failures`] measures: those whose number, over all sizes, is in the
-/// share. What all shares found, in the order of the sets, is what [`figures_of_sets`] takes.
+/// Measures some of the sets of failures that [`plan_under_failures`] measures: those whose number,
+/// over all sizes, is in the share. What all shares found, in the order of the sets, is what
+/// [`figures_of_sets`] takes.
 #[must_use]
 pub fn share_under_failures(
     topology: &Topology,
@@ -284,8 +290,8 @@ pub fn figures_of_sets(
     figures
 }
 
-/// The same figures for routing that knows of every failure at once and takes random shortest paths: what no local
-/// failover can beat.
+/// The same figures for routing that knows of every failure at once and takes random shortest
+/// paths: what no local failover can beat.
 ///
 /// # Errors
 /// [`MeasureError`].
@@ -388,7 +394,8 @@ impl Sets {
         self.count.max(2)
     }
 
-    /// The sets in order, each by how many of so many links fail in it, and by its place among those of its size.
+    /// The sets in order, each by how many of so many links fail in it, and by its place among
+    /// those of its size.
     fn numbered(&self, links: usize) -> Vec<(u32, usize)> {
         let sizes = self.sizes.iter().filter(|&&size| size as usize <= links);
         sizes
@@ -397,7 +404,8 @@ impl Sets {
     }
 }
 
-/// The figures of all sets on a topology of so many links: a figure for each number of failures and kind of set.
+/// The figures of all sets on a topology of so many links: a figure for each number of failures and
+/// kind of set.
 fn figures(
     name: &str,
     (sets, links): (&Sets, usize),
@@ -435,8 +443,8 @@ pub struct SetTally {
     /// Of the flows that met a failure and arrived: hops, the fewest possible, and how many.
     stretched: Vec<(u64, u16, u64)>,
     throughput: f64,
-    /// Where destinations differ in how their packets survive failures, for each kind of them: all flows, and how many were lost
-    /// although there was a way.
+    /// Where destinations differ in how their packets survive failures, for each kind of them: all
+    /// flows, and how many were lost although there was a way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parts: Vec<(u64, u64)>,
 }
@@ -566,8 +574,8 @@ impl Tally {
     }
 }
 
-/// Measures a failure-identifying scheme under failures of switches on Stephens15's fat-tree with so many hosts: `sizes`
-/// switches at once, drawn uniformly.
+/// Measures a failure-identifying scheme under failures of switches on Stephens15's fat-tree with
+/// so many hosts: `sizes` switches at once, drawn uniformly.
 ///
 /// # Errors
 /// [`MeasureError`].

@@ -1,5 +1,6 @@
-//! What part of all flows is lost under failures of links although there is a way (Stephens15 Figures 4.1 and 4.18): every host's
-//! flow to every other, under many sets of failures, so that rare losses are counted too.
+//! What part of all flows is lost under failures of links although there is a way (Stephens15
+//! Figures 4.1 and 4.18): every host's flow to every other, under many sets of failures, so that
+//! rare losses are counted too.
 
 use plan::check::resilience::Survey;
 use plan::failover::{Element, LabelKind};
@@ -29,7 +30,8 @@ pub struct LossFigure {
     pub flows: u64,
     /// Flows that were lost although there was a way, over all flows.
     pub lost: f64,
-    /// Half of the 95 % interval of `lost`, from how it differs between sets; `None` where no set had a loss.
+    /// Half of the 95 % interval of `lost`, from how it differs between sets; `None` where no set
+    /// had a loss.
     pub lost_error: Option<f64>,
     /// Stephens15's approximation of `lost`, equation 4.2 (failure-identifying schemes).
     pub lost_by_4_2: Option<f64>,

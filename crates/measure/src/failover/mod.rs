@@ -1,5 +1,5 @@
-//! The failover schemes in figures: time, state and compression; stretch, losses and throughput under failures;
-//! trees; the proof. Stephens15's figures stand beside ours where it has them.
+//! The failover schemes in figures: time, state and compression; stretch, losses and throughput
+//! under failures; trees; the proof. Stephens15's figures stand beside ours where it has them.
 
 mod cases;
 mod deadlock;

@@ -1,10 +1,10 @@
-//! Stephens15's own figures, to stand beside ours, tables by their numbers there. Cells that the source leaves blank or
-//! illegible are absent.
+//! Stephens15's own figures, to stand beside ours, tables by their numbers there. Cells that the
+//! source leaves blank or illegible are absent.
 
 use super::Shape;
 
-/// One cell of Stephens15's Tables 4.11 and 4.12: shape, hosts, t, and the compression ratios with source routes and hop
-/// by hop, where the table has it.
+/// One cell of Stephens15's Tables 4.11 and 4.12: shape, hosts, t, and the compression ratios with
+/// source routes and hop by hop, where the table has it.
 pub type RatioCell = (Shape, u32, u8, f64, Option<f64>);
 
 /// Stephens15's Tables 4.11 and 4.12.
@@ -68,8 +68,8 @@ pub const fn within_reach(cell: &RatioCell) -> bool {
     )
 }
 
-/// One row of Stephens15's Tables 4.13 to 4.15: scheme, t, default tree, failures, and the 99.9th percentile with uniform and
-/// with correlated failures, where legible.
+/// One row of Stephens15's Tables 4.13 to 4.15: scheme, t, default tree, failures, and the 99.9th
+/// percentile with uniform and with correlated failures, where legible.
 pub type StretchCell = (&'static str, u8, bool, u32, Option<f64>, Option<f64>);
 
 /// Stephens15's Tables 4.13 to 4.15.

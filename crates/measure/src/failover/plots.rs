@@ -46,8 +46,8 @@ const QUANTITIES: [Quantity; 3] = [
     },
 ];
 
-/// Losses, stretch and throughput against failed links: for each quantity one plot with uniform and one with
-/// neighbouring failures, for each family of schemes (the first word of their names).
+/// Losses, stretch and throughput against failed links: for each quantity one plot with uniform and
+/// one with neighbouring failures, for each family of schemes (the first word of their names).
 #[must_use]
 pub fn failure_plots(figures: &[FailureFigure]) -> Vec<Named> {
     let mut plots = Vec::new();
@@ -118,8 +118,8 @@ fn plot_y(scale: Scale, y: f64) -> bool {
     scale == Scale::Linear || y > 0.0
 }
 
-/// What part of all flows is lost against failed links, for each topology and family of schemes (the first word of their
-/// names), failure-identifying schemes with equation 4.2.
+/// What part of all flows is lost against failed links, for each topology and family of schemes
+/// (the first word of their names), failure-identifying schemes with equation 4.2.
 #[must_use]
 pub fn loss_plots(figures: &[LossFigure]) -> Vec<Named> {
     let family = |f: &LossFigure| {
@@ -187,7 +187,8 @@ pub fn switch_plots(figures: &[SwitchFailureFigure]) -> Vec<Named> {
     vec![("loss-switches".to_owned(), plot)]
 }
 
-/// Compression ratios against hosts with Stephens15's beside, and TCAM bits per switch of every scheme.
+/// Compression ratios against hosts with Stephens15's beside, and TCAM bits per switch of every
+/// scheme.
 #[must_use]
 pub fn state_plots(ratios: &[StateFigure], schemes: &[SchemeState]) -> Vec<Named> {
     let mut plots = Vec::new();

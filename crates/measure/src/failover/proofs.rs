@@ -1,4 +1,5 @@
-//! The proof of failover tables in figures: how many sets of failures it settles, by how many walks, in what time.
+//! The proof of failover tables in figures: how many sets of failures it settles, by how many
+//! walks, in what time.
 
 use plan::check::FailureOptions;
 use plan::check::resilience::resilience;

@@ -1,4 +1,5 @@
-//! State per switch: rules and TCAM bits of every scheme (Stephens15 section 4.8.1), and what compression saves.
+//! State per switch: rules and TCAM bits of every scheme (Stephens15 section 4.8.1), and what
+//! compression saves.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +29,8 @@ pub struct StateFigure {
     pub shared_backup_ways: bool,
     /// Switches.
     pub switches: usize,
-    /// Rules over all switches before compression; the routes are the compression-aware ones of Stephens15 section 4.5.3, as
-    /// in Stephens15's tables.
+    /// Rules over all switches before compression; the routes are the compression-aware ones of
+    /// Stephens15 section 4.5.3, as in Stephens15's tables.
     pub plain_rules: u64,
     /// Rules of the switch with most, before compression.
     pub plain_rules_max: u64,
@@ -71,8 +72,9 @@ fn most(counts: &[StateCounts], figure: fn(&StateCounts) -> u64) -> u64 {
     counts.iter().map(figure).max().unwrap_or(0)
 }
 
-/// Plans one cell with and without compression, along compression-aware ways: with [`PathPolicy::CommonOnly`] just as Stephens15 has them,
-/// with [`PathPolicy::Common`] where backup ways are shared beyond that (ours).
+/// Plans one cell with and without compression, along compression-aware ways: with
+/// [`PathPolicy::CommonOnly`] just as Stephens15 has them, with [`PathPolicy::Common`] where backup
+/// ways are shared beyond that (ours).
 ///
 /// # Errors
 /// [`MeasureError`].
@@ -247,8 +249,9 @@ pub fn scheme_state(
     })
 }
 
-/// What disjoint trees take of a switch whose hardware finds the first tree that has not failed by itself: a rule for every destination and
-/// tree, not for every pair of trees (Stephens15 section 4.9).
+/// What disjoint trees take of a switch whose hardware finds the first tree that has not failed by
+/// itself: a rule for every destination and tree, not for every pair of trees (Stephens15 section
+/// 4.9).
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct CustomHardware {
     /// `egft-b1` or `jellyfish-b1`.
@@ -270,7 +273,8 @@ pub struct CustomHardware {
 /// Bits of a destination, as Stephens15 counts them, and of the number of one of at most 24 trees.
 const CUSTOM_BITS: u64 = 72 + 5;
 
-/// Counts what such hardware would hold: the distinct outputs by destination, of which every tree has its own.
+/// Counts what such hardware would hold: the distinct outputs by destination, of which every tree
+/// has its own.
 ///
 /// # Errors
 /// [`MeasureError`].

@@ -1,5 +1,5 @@
-//! Max-min fair throughput of flows by progressive filling, links of hosts included (Stephens15 section 4.7; algorithm 2 of
-//! DevoFlow11).
+//! Max-min fair throughput of flows by progressive filling, links of hosts included (Stephens15
+//! section 4.7; algorithm 2 of DevoFlow11).
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,11 @@ use plan::check::resilience::FlowOutcome;
 
 use super::traffic::Bundle;
 
-/// The sum of all flows' rates over the hosts times line rate. All links have the same rate. A lost flow gets nothing.
+/// The sum of all flows' rates over the hosts times line rate. All links have the same rate. A lost
+/// flow gets nothing.
 pub(super) fn max_min(outcomes: &[FlowOutcome], bundle: &Bundle) -> f64 {
-    // Links: two directions of every link between switches, then hosts sending, then hosts receiving.
+    // Links: two directions of every link between switches, then hosts sending, then hosts
+    // receiving.
     let crossed = outcomes
         .iter()
         .flat_map(|outcome| outcome.way.iter().flatten());
@@ -56,12 +58,14 @@ impl Filling {
         self.paths[flow] = path;
     }
 
-    /// What each waiting flow of a link would get, in parts of 1e12 so that links can be sorted by it.
+    /// What each waiting flow of a link would get, in parts of 1e12 so that links can be sorted by
+    /// it.
     fn share(&self, link: usize) -> u64 {
         (self.left[link].max(0.0) / self.waiting[link].max(1) as f64 * 1e12) as u64
     }
 
-    /// Gives every flow the fair share of its tightest link, tightest links first; the sum of all rates.
+    /// Gives every flow the fair share of its tightest link, tightest links first; the sum of all
+    /// rates.
     fn fill(mut self) -> f64 {
         let used = (0..self.left.len()).filter(|&link| self.waiting[link] > 0);
         let mut tightest: BTreeSet<(u64, usize)> =
@@ -99,7 +103,8 @@ mod tests {
             way: Some(way.iter().map(|&l| (LinkId::new(l), true)).collect()),
             fewest: Some(1),
         };
-        // Two hosts with two flows each: three flows share link 0, the fourth has its host's other half.
+        // Two hosts with two flows each: three flows share link 0, the fourth has its host's other
+        // half.
         let bundle = Bundle {
             hosts: 4,
             flows: vec![],

@@ -1,4 +1,5 @@
-//! Who sends to whom (Stephens15 section 4.7), and how reactive shortest-path routing would carry it.
+//! Who sends to whom (Stephens15 section 4.7), and how reactive shortest-path routing would carry
+//! it.
 
 use plan::check::resilience::{Flow, FlowOutcome};
 use plan::failover::{Failover, Target};
@@ -19,7 +20,8 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// Every host to so many other hosts, drawn at random; with several routings to a switch, by one at random.
+    /// Every host to so many other hosts, drawn at random; with several routings to a switch, by
+    /// one at random.
     pub(super) fn uniform(
         topology: &Topology,
         fabric: &Fabric,
@@ -86,7 +88,8 @@ impl Places {
     }
 }
 
-/// What becomes of flows if every switch knew of all failures at once and took a random shortest path.
+/// What becomes of flows if every switch knew of all failures at once and took a random shortest
+/// path.
 pub(super) fn reactive(
     topology: &Topology,
     fabric: &Fabric,

@@ -2,19 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The mean of several runs; all numbers are rounded to six digits, so that they are the same after writing and reading.
+/// The mean of several runs; all numbers are rounded to six digits, so that they are the same after
+/// writing and reading.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Where the true mean lies with a probability of 95 %, by Student's t; absent for a single run.
+    /// Where the true mean lies with a probability of 95 %, by Student's t; absent for a single
+    /// run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interval: Option<(f64, f64)>,
     /// Runs.
     pub runs: usize,
 }
 
-/// Two-sided 95 % quantiles of Student's t by degrees of freedom, from one on; beyond, those of the normal distribution do.
+/// Two-sided 95 % quantiles of Student's t by degrees of freedom, from one on; beyond, those of the
+/// normal distribution do.
 const STUDENT: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,

@@ -343,7 +343,8 @@ impl<T, E: std::fmt::Display> Told<T> for Result<T, E> {
     }
 }
 
-/// How ours are found: a value for the name of each row that the effort asks for, and others that are drawn only.
+/// How ours are found: a value for the name of each row that the effort asks for, and others that
+/// are drawn only.
 pub type Work = fn(&Run<'_>) -> Result<Vec<Value>, ItemError>;
 
 /// The axes of an entry's plot: what they measure, and whether they are logarithmic.
@@ -383,8 +384,9 @@ pub struct Item {
 }
 
 impl Item {
-    /// An entry: its name, what it shows, the paper and the place in it, its networks with their sizes and what is drawn in them, the command
-    /// that measures the same by itself, the axes if it is drawn, and the paper's numbers with the work that finds ours.
+    /// An entry: its name, what it shows, the paper and the place in it, its networks with their
+    /// sizes and what is drawn in them, the command that measures the same by itself, the axes if
+    /// it is drawn, and the paper's numbers with the work that finds ours.
     pub(super) const fn measured(
         name: &'static str,
         title: &'static str,

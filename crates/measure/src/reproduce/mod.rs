@@ -1,7 +1,8 @@
 //! Every table and figure of the papers with numbers, ours beside theirs.
 //!
-//! An entry ([`Item`]) has the paper's numbers as rows, each with a tolerance, and the work that finds ours: it calls what exists (other
-//! measurements, planners, the simulator). The numbers of the papers stand here and beside ours in other measurements, and nowhere else.
+//! An entry ([`Item`]) has the paper's numbers as rows, each with a tolerance, and the work that
+//! finds ours: it calls what exists (other measurements, planners, the simulator). The numbers of
+//! the papers stand here and beside ours in other measurements, and nowhere else.
 
 mod draft;
 mod estimate;

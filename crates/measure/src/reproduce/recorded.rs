@@ -1,4 +1,5 @@
-//! The verdicts that came of the last recorded run: what documents claim, and what the list shows before anything is computed here.
+//! The verdicts that came of the last recorded run: what documents claim, and what the list shows
+//! before anything is computed here.
 
 use serde::{Deserialize, Serialize};
 

@@ -31,7 +31,8 @@ fn every_entry_is_named_once_and_every_number_has_its_row() {
 #[test]
 fn tables_are_whole() {
     for (name, numbers, open) in [
-        // Ratios with source routes and hop by hop: two kinds of ways each; 8192 hosts at t = 4 and 4096 at t = 6 have none hop by hop.
+        // Ratios with source routes and hop by hop: two kinds of ways each; 8192 hosts at t = 4 and
+        // 4096 at t = 6 have none hop by hop.
         ("table-4.11", 92, 4),
         ("table-4.12", 92, 4),
         ("table-4.13", 30, 0),
@@ -57,8 +58,8 @@ fn tables_are_whole() {
     }
 }
 
-/// Every row that the recorded run was to compute has a verdict there, or says that it is out of reach; and every difference has a reason, if
-/// only that none is known.
+/// Every row that the recorded run was to compute has a verdict there, or says that it is out of
+/// reach; and every difference has a reason, if only that none is known.
 #[test]
 fn no_recorded_row_is_without_a_verdict() {
     let recorded = Recorded::read().unwrap();

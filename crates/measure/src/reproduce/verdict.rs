@@ -264,7 +264,8 @@ impl RowReport {
     }
 }
 
-/// The verdict of a row. A number of ours that is none differs from any number, by nothing that can be counted.
+/// The verdict of a row. A number of ours that is none differs from any number, by nothing that can
+/// be counted.
 fn judge(row: &Row, ours: Option<Estimate>, left_out: &str) -> RowReport {
     let (verdict, difference) = match (row.said, ours) {
         (Said::NotLegible, _) => (Some(Verdict::NotLegible), None),

@@ -1,7 +1,9 @@
-//! Figures 3.7 to 3.9: incasts and background flows on a fat-tree of 54 hosts (Stephens15 section 3.2.2).
+//! Figures 3.7 to 3.9: incasts and background flows on a fat-tree of 54 hosts (Stephens15 section
+//! 3.2.2).
 //!
-//! The paper says that background flows have 64 KB to 32 MB, not how often each size comes: here all powers of two are equally
-//! likely. All transports have the same jobs, as far as they get to them.
+//! The paper says that background flows have 64 KB to 32 MB, not how often each size comes: here
+//! all powers of two are equally likely. All transports have the same jobs, as far as they get to
+//! them.
 
 use netsim::simulate::{Completions, SimulationReport};
 use quantities::Progress;
@@ -57,7 +59,8 @@ pub struct BackgroundRow {
     pub bytes: u64,
     /// Flows of all seeds.
     pub flows: usize,
-    /// Of these, those that were not done when the simulation ended; percentiles that they reach are bounds from below.
+    /// Of these, those that were not done when the simulation ended; percentiles that they reach
+    /// are bounds from below.
     pub unfinished: usize,
     /// The median of completion times, in units of the optimum.
     pub p50: f64,

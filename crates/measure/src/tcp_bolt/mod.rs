@@ -1,8 +1,10 @@
-//! TCP-Bolt's evaluation (Stephens15 chapter 3) in the simulator: Figures 3.1 to 3.9 with ten transports, and the round-trip times of
-//! section 3.3.1. What the paper prints stands beside our figures and is used nowhere else.
+//! TCP-Bolt's evaluation (Stephens15 chapter 3) in the simulator: Figures 3.1 to 3.9 with ten
+//! transports, and the round-trip times of section 3.3.1. What the paper prints stands beside our
+//! figures and is used nowhere else.
 //!
-//! Every figure is a function of [`BoltOptions`]: [`figure_3_1`] (one flow, by its size), [`fairness`] (Figures 3.2, 3.3, 3.5),
-//! [`head_of_line`] (3.4, 3.6), [`mix`] (3.7 to 3.9), [`round_trips`] (section 3.3.1).
+//! Every figure is a function of [`BoltOptions`]: [`figure_3_1`] (one flow, by its size),
+//! [`fairness`] (Figures 3.2, 3.3, 3.5), [`head_of_line`] (3.4, 3.6), [`mix`] (3.7 to 3.9),
+//! [`round_trips`] (section 3.3.1).
 
 mod mix;
 mod plots;
@@ -84,8 +86,8 @@ fn play(text: &str, plots: bool) -> Result<Outcome, BoltError> {
     Ok(simulate(&Network::of(plan)?, &scenario, plots)?)
 }
 
-/// The average of some values, and half the width of its 95 % confidence interval by the normal approximation: nothing for a single
-/// one.
+/// The average of some values, and half the width of its 95 % confidence interval by the normal
+/// approximation: nothing for a single one.
 fn averaged(values: &[f64]) -> (f64, Option<f64>) {
     let count = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -21,7 +21,8 @@ pub struct RoundTripRow {
     pub far_us: f64,
     /// The longest.
     pub most_us: f64,
-    /// What the paper measures over TCP-DCB, without load and with it. Of which flow, it does not say.
+    /// What the paper measures over TCP-DCB, without load and with it. Of which flow, it does not
+    /// say.
     pub paper: Option<[f64; 2]>,
 }
 

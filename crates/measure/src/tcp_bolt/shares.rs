@@ -21,7 +21,8 @@ pub struct ShareRow {
     pub far: Vec<f64>,
     /// Jain's index of fairness of all of them: 1 if they got the same.
     pub fairness: f64,
-    /// What the paper says of the near flow: its fair share over TCP and TCP-Bolt, half the link over TCP-DCB.
+    /// What the paper says of the near flow: its fair share over TCP and TCP-Bolt, half the link
+    /// over TCP-DCB.
     pub paper: Option<f64>,
 }
 
@@ -65,7 +66,8 @@ const fn step_ms(options: &BoltOptions) -> u64 {
     }
 }
 
-/// Figures 3.2 (TCP), 3.3 (TCP-DCB) and 3.5 (TCP-Bolt) and the other transports: B and up to four hosts of another switch send to A.
+/// Figures 3.2 (TCP), 3.3 (TCP-DCB) and 3.5 (TCP-Bolt) and the other transports: B and up to four
+/// hosts of another switch send to A.
 ///
 /// # Errors
 /// [`BoltError`].
@@ -117,8 +119,9 @@ pub fn figure_3_6(options: &BoltOptions) -> Result<SharesRun<HeadOfLineRow>, Bol
     two_bottlenecks(Variant::TcpBolt, options)
 }
 
-/// Figures 3.4 (TCP-DCB) and 3.6 (TCP-Bolt) and the other transports: A sends to C and to D; three others send to C. Both bottlenecks
-/// are switches: hosts have links of 40 Gb/s, and C and D are behind switches of their own.
+/// Figures 3.4 (TCP-DCB) and 3.6 (TCP-Bolt) and the other transports: A sends to C and to D; three
+/// others send to C. Both bottlenecks are switches: hosts have links of 40 Gb/s, and C and D are
+/// behind switches of their own.
 ///
 /// # Errors
 /// [`BoltError`].
@@ -182,7 +185,8 @@ fn five_flows(variant: Variant, options: &BoltOptions) -> Result<SharesRun<Share
     let (times, series) = over_time(&outcome);
     let mut rows = Vec::new();
     for flows in 2..=5 {
-        // The period in which that many begin to compete, when they have had time to find their shares.
+        // The period in which that many begin to compete, when they have had time to find their
+        // shares.
         let from = (flows - 2) as u64 * step;
         let period = (from + step * 2 / 5, from + step);
         let got: Vec<f64> = series[..flows]
@@ -257,7 +261,8 @@ fn two_bottlenecks(
         others_alone: (2..5).map(|flow| got(flow, step)).sum::<f64>() / 3.0,
         paper: match variant {
             Variant::TcpDcb => Some([2.5, 2.5, 10.0]),
-            // Half of the fair share over two bottlenecks, and all that it leaves; the paper's prose has the two the wrong way round.
+            // Half of the fair share over two bottlenecks, and all that it leaves; the paper's
+            // prose has the two the wrong way round.
             Variant::TcpBolt => Some([1.25, 8.75, 10.0]),
             _ => None,
         },

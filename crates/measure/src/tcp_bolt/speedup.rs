@@ -18,7 +18,8 @@ pub struct SpeedupRow {
     pub us: f64,
     /// What TCP took, over what it took.
     pub speedup: f64,
-    /// What the paper says of TCP-DCB at this size: at least and at most. Its plotted points are not in our copy.
+    /// What the paper says of TCP-DCB at this size: at least and at most. Its plotted points are
+    /// not in our copy.
     pub paper: Option<[f64; 2]>,
 }
 

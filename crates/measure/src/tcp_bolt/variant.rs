@@ -39,13 +39,16 @@ pub enum Variant {
 
 /// What chapter 3 says of its network.
 pub(super) const ROUND_TRIP: &str = "240us";
-/// By how much hosts of the testbed differ from packet to packet, which the chapter does not say: a little more than a packet takes at 10 Gb/s. Without, packets
-/// of equal length come to a full queue in the same order again and again, and one flow takes all places in it (phase effects, Floyd91).
+/// By how much hosts of the testbed differ from packet to packet, which the chapter does not say: a
+/// little more than a packet takes at 10 Gb/s. Without, packets of equal length come to a full
+/// queue in the same order again and again, and one flow takes all places in it (phase effects,
+/// Floyd91).
 pub(super) const JITTER: &str = "2us";
 /// KB of buffer of every port, and of a port's ranked queue with pFabric.
 const PORT_KB: u32 = 225;
 const RANKED_KB: f64 = 22.5;
-/// KB of it that take what arrives after a pause, at 10 Gb/s: more than the calculated headroom of 100 m.
+/// KB of it that take what arrives after a pause, at 10 Gb/s: more than the calculated headroom of
+/// 100 m.
 const HEADROOM_KB: u32 = 25;
 
 impl Variant {
@@ -97,8 +100,9 @@ impl Variant {
         )
     }
 
-    /// The fields of a flow or workload of a scenario file that make its senders. With `large` the first window is 200 packets, whatever
-    /// the variant: what the paper calls TCP-DCB in Figure 3.1.
+    /// The fields of a flow or workload of a scenario file that make its senders. With `large` the
+    /// first window is 200 packets, whatever the variant: what the paper calls TCP-DCB in Figure
+    /// 3.1.
     pub(super) fn sender(self, large: bool) -> String {
         let transport = match self {
             Self::Tcp | Self::TcpNoSs | Self::TcpDcb => "tcp",

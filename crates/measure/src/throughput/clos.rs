@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-/// Layers of switches that are tried at most: switches at the top of six layers join more pods than there are addresses.
+/// Layers of switches that are tried at most: switches at the top of six layers join more pods than
+/// there are addresses.
 const MOST_LAYERS: u32 = 6;
 
 /// A folded Clos of equal switches.
@@ -19,8 +20,8 @@ pub struct ClosSize {
 }
 
 impl ClosSize {
-    /// The Clos for `hosts` hosts of at most `most_switches` switches with `ports` ports that carries most; `None` if none has so few
-    /// switches.
+    /// The Clos for `hosts` hosts of at most `most_switches` switches with `ports` ports that
+    /// carries most; `None` if none has so few switches.
     pub(super) fn best(hosts: u64, ports: u16, most_switches: u64) -> Option<Self> {
         let mut best: Option<Self> = None;
         for layers in 2..=MOST_LAYERS {
@@ -42,8 +43,9 @@ impl ClosSize {
         let switches = if layers == 2 {
             (leaves <= u64::from(ports)).then_some(leaves + up)
         } else {
-            // Half as many leaves as ports share a pod of as many aggregation switches as a leaf has links up; each of those joins
-            // the spines of its own plane. A spine is one switch, or a Clos itself with as many ports down as it has all in all.
+            // Half as many leaves as ports share a pod of as many aggregation switches as a leaf
+            // has links up; each of those joins the spines of its own plane. A spine is one switch,
+            // or a Clos itself with as many ports down as it has all in all.
             let pods = leaves.div_ceil(half);
             let below = layers - 2;
             let spine_ports = 2 * half.checked_pow(below)?;

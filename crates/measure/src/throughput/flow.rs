@@ -1,9 +1,10 @@
-//! The largest factor by which all demands can be carried at once (maximum concurrent flow), by multiplicative weights
-//! (GargKonemann98), with a certified gap.
+//! The largest factor by which all demands can be carried at once (maximum concurrent flow), by
+//! multiplicative weights (GargKonemann98), with a certified gap.
 //!
-//! Every arc has a length, which grows with what it carries. In each round every demand goes over its shortest way. The fullest arc says
-//! how much of the rounds' flow fits: a lower bound. Whatever the lengths, no factor is above the sum of all lengths (all
-//! arcs carry 1) over that of demands times distances: an upper bound.
+//! Every arc has a length, which grows with what it carries. In each round every demand goes over
+//! its shortest way. The fullest arc says how much of the rounds' flow fits: a lower bound.
+//! Whatever the lengths, no factor is above the sum of all lengths (all arcs carry 1) over that of
+//! demands times distances: an upper bound.
 
 use serde::Serialize;
 use topology::SwitchId;
@@ -164,7 +165,8 @@ const HALVINGS: u32 = 6;
 
 /// The least length at the beginning of a step, of 1 of all arcs together.
 const SHORTEST: f64 = 1e-9;
-/// The most that is sent at once, as a share of what an arc carries: only then lengths are looked at again.
+/// The most that is sent at once, as a share of what an arc carries: only then lengths are looked
+/// at again.
 const MOST_AT_ONCE: f64 = 0.25;
 
 /// The throughput over arcs that carry 1 each, until the bounds are within `gap` of each other.
@@ -188,7 +190,8 @@ pub(super) fn throughput(demands: &impl Demands, gap: f64) -> Throughput {
         for length in &mut lengths {
             *length = (*length / total).max(SHORTEST);
         }
-        // Flows of one step count together: those of longer steps before are rougher. Errors fall as 1 over step and rounds.
+        // Flows of one step count together: those of longer steps before are rougher. Errors fall
+        // as 1 over step and rounds.
         let mut network = Network {
             lengths,
             loads: vec![0.0f64; arcs],

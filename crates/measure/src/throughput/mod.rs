@@ -1,7 +1,9 @@
-//! How much traffic Flattened Clos carries beside edge-disjoint spanning trees on the same graph, as FC23's Table 3 tells.
+//! How much traffic Flattened Clos carries beside edge-disjoint spanning trees on the same graph,
+//! as FC23's Table 3 tells.
 //!
-//! Links between switches carry 1 in each direction, links of hosts are no limit, and a switch sends as much as its hosts can: the
-//! throughput is the largest factor by which all demands can be multiplied at once.
+//! Links between switches carry 1 in each direction, links of hosts are no limit, and a switch
+//! sends as much as its hosts can: the throughput is the largest factor by which all demands can be
+//! multiplied at once.
 
 mod clos;
 mod flow;
@@ -43,12 +45,14 @@ pub struct ThroughputFigure {
     pub all_up_down: Throughput,
     /// Over edge-disjoint spanning trees, half as many as a switch has links.
     pub trees: Throughput,
-    /// The Clos for as many hosts that carries most with no more switches (FC23 appendix A.3); absent if all have more.
+    /// The Clos for as many hosts that carries most with no more switches (FC23 appendix A.3);
+    /// absent if all have more.
     pub clos: Option<ClosSize>,
     /// What FC23 prints, if its Table 3 has the network.
     pub paper: Option<PaperThroughput>,
-    /// Whether at least 1.42 (all-to-all), 1.22 (uniform) or 0.51 (near-worst) is carried over paths up and down, and 2 to 10 times as
-    /// much as over trees; absent where FC23 prints no figure.
+    /// Whether at least 1.42 (all-to-all), 1.22 (uniform) or 0.51 (near-worst) is carried over
+    /// paths up and down, and 2 to 10 times as much as over trees; absent where FC23 prints no
+    /// figure.
     pub agrees: Option<bool>,
     /// Seconds for all three.
     pub seconds: f64,
@@ -79,7 +83,8 @@ pub struct ThroughputCase {
     in_table_3: bool,
 }
 
-/// That of Table 3, of one virtual layer more than are needed, and the smallest and the largest of which FC23's section 4.1 speaks.
+/// That of Table 3, of one virtual layer more than are needed, and the smallest and the largest of
+/// which FC23's section 4.1 speaks.
 pub const THROUGHPUT_CASES: [ThroughputCase; 3] = [
     case(50, 18, &[3, 3, 3], false),
     case(144, 24, &[4, 4, 4], true),
@@ -104,7 +109,8 @@ const fn case(
     }
 }
 
-/// A network of 64-port switches, as those of FC23's Figure 13: so many of them, in four virtual layers.
+/// A network of 64-port switches, as those of FC23's Figure 13: so many of them, in four virtual
+/// layers.
 #[must_use]
 pub const fn large_throughput_case(switches: u32) -> ThroughputCase {
     ThroughputCase {
@@ -208,7 +214,8 @@ fn all_up_down<'a>(graph: &'a FlattenedLinks, demands: &[Vec<f64>]) -> UpDown<'a
     }
 }
 
-/// The disjoint paths up and down; those of the opposite pair are the same, reversed (FC23 section 3.2).
+/// The disjoint paths up and down; those of the opposite pair are the same, reversed (FC23 section
+/// 3.2).
 pub(super) fn disjoint_paths(
     topology: &Topology,
     fabric: &Fabric,

@@ -1,6 +1,6 @@
-//! Several sockets on one interface, among which the kernel shares frames out by a hash of their flow (`PACKET_FANOUT_HASH`): those of a
-//! connection, of both directions, come to one socket and in order. Frames that the kernel finds no IP addresses in are one flow for each
-//! EtherType.
+//! Several sockets on one interface, among which the kernel shares frames out by a hash of their
+//! flow (`PACKET_FANOUT_HASH`): those of a connection, of both directions, come to one socket and
+//! in order. Frames that the kernel finds no IP addresses in are one flow for each EtherType.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,8 @@ pub(super) struct Group {
     number: Option<u16>,
 }
 
-/// A classic BPF instruction that takes no byte of a frame (`BPF_RET | BPF_K`): nothing is received.
+/// A classic BPF instruction that takes no byte of a frame (`BPF_RET | BPF_K`): nothing is
+/// received.
 const NOTHING: libc::sock_filter = libc::sock_filter {
     code: 0x06,
     jt: 0,
@@ -24,7 +25,8 @@ const NOTHING: libc::sock_filter = libc::sock_filter {
 };
 
 impl Group {
-    /// To be called before a member is bound: until it has joined, it would get what others get too.
+    /// To be called before a member is bound: until it has joined, it would get what others get
+    /// too.
     pub(super) fn hush(&self, socket: &OwnedFd) -> io::Result<()> {
         if self.number.is_none() {
             return Ok(()); // the first one: what comes is its own

@@ -2,23 +2,25 @@
 //!
 //! **Receiving** uses a ring of frame slots that the kernel shares with us (`PACKET_RX_RING`,
 //! TPACKET_V2): a frame costs no system call and no second copy, and is seen as soon as it is
-//! there. TPACKET_V3 packs frames tighter, but hands them over by blocks: a single frame waits until
-//! its block is full or times out, a millisecond at best, which no switch can afford.
+//! there. TPACKET_V3 packs frames tighter, but hands them over by blocks: a single frame waits
+//! until its block is full or times out, a millisecond at best, which no switch can afford.
 //!
-//! **Sending** hands batches to `sendmmsg` on a second socket that receives nothing, past the queueing
-//! discipline (`PACKET_QDISC_BYPASS`). A mapped send ring saves nothing on virtual links: the kernel
-//! copies its pages anyway before they cross to the other side, one allocated page each, and is slower.
-//! An interface that somebody gave a queueing discipline, to shape or delay what leaves, is sent to through it.
+//! **Sending** hands batches to `sendmmsg` on a second socket that receives nothing, past the
+//! queueing discipline (`PACKET_QDISC_BYPASS`). A mapped send ring saves nothing on virtual links:
+//! the kernel copies its pages anyway before they cross to the other side, one allocated page each,
+//! and is slower. An interface that somebody gave a queueing discipline, to shape or delay what
+//! leaves, is sent to through it.
 //!
 //! **What the system leaves out** is put back, so that a switch sees the frames of a real wire:
 //!
 //! - *Checksums.* A host behind a veth pair, which offers to compute checksums, sends only partial
 //!   ones. The ring carries a `virtio_net_hdr` that says where; they are completed here.
-//! - *Segments.* For the same reason such a host sends TCP in frames of up to 64 KiB. They do not fit a
-//!   slot, come by the socket's own queue, and are cut to the size the host meant.
+//! - *Segments.* For the same reason such a host sends TCP in frames of up to 64 KiB. They do not
+//!   fit a slot, come by the socket's own queue, and are cut to the size the host meant.
 //! - *Tags.* The kernel takes the outer VLAN tag off. It is put back in place.
 //!
-//! Frames that this host sends through the interface by other sockets are not received, nor are our own.
+//! Frames that this host sends through the interface by other sockets are not received, nor are our
+//! own.
 
 mod fanout;
 mod offload;
@@ -224,13 +226,15 @@ impl PacketSocket {
     ///
     /// # Errors
     /// [`NetError::NoInterface`]; [`NetError::NotEthernet`]; [`NetError::NotPermitted`] without
-    /// `CAP_NET_RAW`; with [`Driver::Xdp`] also what [`xdp_available`] says, and interfaces that it cannot serve.
+    /// `CAP_NET_RAW`; with [`Driver::Xdp`] also what [`xdp_available`] says, and interfaces that it
+    /// cannot serve.
     pub fn open(name: &str, options: &PacketOptions) -> Result<Self, NetError> {
         Self::open_in(name, options, None)
     }
 
-    /// Opens an interface by so many sockets, among which the kernel shares out what comes: frames of a flow come to one of them and in
-    /// order. Frames without IP addresses are one flow for each EtherType.
+    /// Opens an interface by so many sockets, among which the kernel shares out what comes: frames
+    /// of a flow come to one of them and in order. Frames without IP addresses are one flow for
+    /// each EtherType.
     ///
     /// # Errors
     /// As [`PacketSocket::open`]; [`NetError::XdpShared`].
@@ -256,8 +260,8 @@ impl PacketSocket {
                 name: name.to_owned(),
             });
         }
-        // Merged frames are not what came over the wire. Who may not switch it off still gets frames
-        // cut to size again.
+        // Merged frames are not what came over the wire. Who may not switch it off still gets
+        // frames cut to size again.
         for offload in [Offload::ReceiveMerging, Offload::LargeReceive] {
             if let Err(error) = set_offload(name, offload, false) {
                 tracing::debug!(%error, ?offload, "an offload stays on");
@@ -274,7 +278,8 @@ impl PacketSocket {
     }
 
     /// Hands over at most `limit` frames that have arrived, in order (a large frame that is cut
-    /// counts once), and returns how many there were. Does not wait; a mapped ring makes no system call.
+    /// counts once), and returns how many there were. Does not wait; a mapped ring makes no system
+    /// call.
     pub fn receive(&mut self, limit: usize, each: impl FnMut(&mut [u8])) -> usize {
         let mut hand_on = HandOn {
             scratch: &mut self.scratch,
@@ -340,8 +345,8 @@ impl PacketSocket {
         }
     }
 
-    /// Takes pending errors off the sockets (an interface that was switched off leaves one), so that
-    /// waiting works again. To be called after waiting brought no frame.
+    /// Takes pending errors off the sockets (an interface that was switched off leaves one), so
+    /// that waiting works again. To be called after waiting brought no frame.
     pub fn settle(&mut self) {
         match &mut self.way {
             Way::Ring { socket, sender, .. } | Way::Packet { socket, sender } => {
@@ -413,14 +418,16 @@ fn configure(socket: &OwnedFd, link: &Link, mut group: Option<&mut Group>) -> st
     sys::set_option(socket, packet, libc::PACKET_ADD_MEMBERSHIP, &promiscuous)
 }
 
-/// A received frame before it is put in order. `bytes` begins with [`offload::TAG_ROOM`] bytes of room.
+/// A received frame before it is put in order. `bytes` begins with [`offload::TAG_ROOM`] bytes of
+/// room.
 struct Frame<'a> {
     header: VnetHeader,
     tag: Option<[u8; 4]>,
     bytes: &'a mut [u8],
 }
 
-/// The frame of a slot, or of the socket's queue when the slot was too small; `None` when it is not whole.
+/// The frame of a slot, or of the socket's queue when the slot was too small; `None` when it is not
+/// whole.
 fn whole_frame<'a>(slot: Slot<'a>, socket: &OwnedFd, large: &'a mut [u8]) -> Option<Frame<'a>> {
     let tag = slot.tag;
     if slot.queued {
@@ -442,7 +449,8 @@ fn whole_frame<'a>(slot: Slot<'a>, socket: &OwnedFd, large: &'a mut [u8]) -> Opt
     Some(Frame { header, tag, bytes })
 }
 
-/// The frame that was taken off a socket's queue into `large`, behind [`offload::QUEUE_ROOM`]; `None` when it is not whole.
+/// The frame that was taken off a socket's queue into `large`, behind [`offload::QUEUE_ROOM`];
+/// `None` when it is not whole.
 fn queued_frame<'a>(queued: &sys::Queued, large: &'a mut [u8]) -> Option<Frame<'a>> {
     if !queued.whole {
         return None;

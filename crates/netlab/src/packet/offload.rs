@@ -92,8 +92,9 @@ pub(super) fn complete(header: &VnetHeader, bytes: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Completes a partial checksum that is known by its value alone: that of the pseudo-header. Where the checksum is complete
-/// and happens to have this value, it is computed again and stays the same, so that no whole frame is changed.
+/// Completes a partial checksum that is known by its value alone: that of the pseudo-header. Where
+/// the checksum is complete and happens to have this value, it is computed again and stays the
+/// same, so that no whole frame is changed.
 pub(super) fn complete_by_sight(frame: &mut [u8]) {
     // Nothing is done to what is not TCP or UDP over IP, whole.
     let _ = try_complete(frame);

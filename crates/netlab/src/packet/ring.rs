@@ -93,14 +93,15 @@ impl Ring {
 
     /// The start of the current slot.
     fn slot(&self) -> NonNull<u8> {
-        // SAFETY: `at < slots`, so that the offset stays inside the mapping of `slots * slot_size` bytes.
+        // SAFETY: `at < slots`, so that the offset stays inside the mapping of `slots * slot_size`
+        // bytes.
         unsafe { self.memory.add(self.at * self.slot_size) }
     }
 
     /// The status word of the current slot.
     fn status(&self) -> &AtomicU32 {
-        // SAFETY: the status is the first word of a slot, slots are aligned to at least 16 bytes and
-        // live as long as `self`; both sides access it as an atomic only.
+        // SAFETY: the status is the first word of a slot, slots are aligned to at least 16 bytes
+        // and live as long as `self`; both sides access it as an atomic only.
         unsafe { AtomicU32::from_ptr(self.slot().cast().as_ptr()) }
     }
 
@@ -114,8 +115,8 @@ impl Ring {
                 return None;
             }
             let start = self.slot();
-            // SAFETY: the slot is ours (status), holds a `tpacket2_hdr` at its start, aligned, and the
-            // address behind it; both are copied out.
+            // SAFETY: the slot is ours (status), holds a `tpacket2_hdr` at its start, aligned, and
+            // the address behind it; both are copied out.
             let (header, address): (tpacket2_hdr, sockaddr_ll) = unsafe {
                 (
                     ptr::read(start.cast().as_ptr()),
@@ -137,8 +138,8 @@ impl Ring {
             } else {
                 (first + room, first + room)
             };
-            // SAFETY: `first <= end <= slot_size`, so that the range lies in the current slot, which
-            // belongs to us until `release`; that needs `&mut self`, which the slice borrows.
+            // SAFETY: `first <= end <= slot_size`, so that the range lies in the current slot,
+            // which belongs to us until `release`; that needs `&mut self`, which the slice borrows.
             let bytes =
                 unsafe { slice::from_raw_parts_mut(start.add(first).as_ptr(), end - first) };
             return Some(Slot {

@@ -95,8 +95,8 @@ impl Sender {
         self.flush();
         let mut frames = frames.into_iter();
         loop {
-            // SAFETY: both structures are plain numbers and pointers that may be null, for which zeros
-            // are valid.
+            // SAFETY: both structures are plain numbers and pointers that may be null, for which
+            // zeros are valid.
             let (mut parts, mut messages): ([iovec; BATCH], [mmsghdr; BATCH]) = unsafe { zeroed() };
             let mut count = 0;
             for ((part, message), frame) in parts.iter_mut().zip(&mut messages).zip(&mut frames) {
@@ -109,14 +109,16 @@ impl Sender {
             if count == 0 {
                 return;
             }
-            // SAFETY: each of the first `count` headers points to one part in `parts`, which stays in place, and each
-            // part to the bytes of a frame; the frames are borrowed for longer than this call.
+            // SAFETY: each of the first `count` headers points to one part in `parts`, which stays
+            // in place, and each part to the bytes of a frame; the frames are borrowed for longer
+            // than this call.
             unsafe { self.send_messages(&mut messages[..count]) };
         }
     }
 
-    /// Hands messages to the kernel. A frame that is refused (too long or too short, or an interface that is
-    /// down or full) is counted and skipped: a wire loses frames, it does not stop.
+    /// Hands messages to the kernel. A frame that is refused (too long or too short, or an
+    /// interface that is down or full) is counted and skipped: a wire loses frames, it does not
+    /// stop.
     ///
     /// # Safety
     /// Every message must point to parts that point to readable memory, all alive through the call.
@@ -124,8 +126,8 @@ impl Sender {
         let mut done = 0;
         while done < messages.len() {
             let rest = &mut messages[done..];
-            // SAFETY: `rest` are that many headers; what they point to is alive (the caller), and the kernel only
-            // reads the bytes.
+            // SAFETY: `rest` are that many headers; what they point to is alive (the caller), and
+            // the kernel only reads the bytes.
             let result = unsafe {
                 libc::sendmmsg(
                     self.socket.as_raw_fd(),

@@ -1,7 +1,9 @@
-//! Many packets through all switches of a network at once: one compiled program that all share, and rounds in which every switch takes the packets that have reached it as one batch.
+//! Many packets through all switches of a network at once: one compiled program that all share, and
+//! rounds in which every switch takes the packets that have reached it as one batch.
 //!
-//! It is how the executed program is held against the plan's tables by the hundred thousand. A link that has failed
-//! is down at both its ends from the next packet on, and nothing else is told to anybody.
+//! It is how the executed program is held against the plan's tables by the hundred thousand. A link
+//! that has failed is down at both its ends from the next packet on, and nothing else is told to
+//! anybody.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -88,8 +90,8 @@ impl Fleet {
         Self::start(topology, network.program(), entries, None)
     }
 
-    /// The network of a plan with failover tables that runs the program for Tofino: what says that ports are down are
-    /// packets from the generator.
+    /// The network of a plan with failover tables that runs the program for Tofino: what says that
+    /// ports are down are packets from the generator.
     ///
     /// # Errors
     /// As [`Fleet::of`]; what the target refuses.
@@ -158,7 +160,8 @@ impl Fleet {
         }
     }
 
-    /// The packet that a host sends to another, as [`network::probe_bytes`] has it, with this content.
+    /// The packet that a host sends to another, as [`network::probe_bytes`] has it, with this
+    /// content.
     ///
     /// # Errors
     /// [`NetworkError::Unplugged`].
@@ -176,7 +179,8 @@ impl Fleet {
         self.send_past(packets, |_, _, _| ())
     }
 
-    /// The same; `seen` gets to see every packet that comes to a switch, with the port that it comes by.
+    /// The same; `seen` gets to see every packet that comes to a switch, with the port that it
+    /// comes by.
     pub fn send_past(
         &mut self,
         packets: &[Arrival],
@@ -259,7 +263,8 @@ impl Fleet {
     }
 }
 
-/// What Tofino's program is told: the control plane that all ports are up, the generator which of them are down.
+/// What Tofino's program is told: the control plane that all ports are up, the generator which of
+/// them are down.
 fn say_down(executor: &mut FastestExecutor, generator: PortId, ports: Vec<PortId>) {
     let state = executor.state_mut();
     for name in [PORTS_UP.to_owned(), format!("{PORTS_UP}_high")] {

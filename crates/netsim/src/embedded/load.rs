@@ -72,7 +72,8 @@ pub fn install(state: &mut RuntimeState, entries: &SwitchEntries) -> Result<(), 
         .map_err(|(index, source)| LoadError::Refused { index, source })
 }
 
-/// Makes a switch of a network of an executor's state: its entries, and its ports, all of them down.
+/// Makes a switch of a network of an executor's state: its entries, and its ports, all of them
+/// down.
 ///
 /// # Errors
 /// As [`install`].
@@ -92,7 +93,8 @@ pub fn install_switch(
     Ok(())
 }
 
-/// Says at a switch which links have failed: these, and no others but those that the topology has down.
+/// Says at a switch which links have failed: these, and no others but those that the topology has
+/// down.
 pub fn set_failed(
     state: &mut RuntimeState,
     topology: &Topology,
@@ -189,8 +191,8 @@ impl Translator<'_> {
         })
     }
 
-    /// A call of one of the actions that are offered. The program may have others of that name: compiled for BMv2 it has one for each
-    /// table that offers it.
+    /// A call of one of the actions that are offered. The program may have others of that name:
+    /// compiled for BMv2 it has one for each table that offers it.
     fn call<'a>(
         &self,
         mut offered: impl Iterator<Item = &'a TableAction>,

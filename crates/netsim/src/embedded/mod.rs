@@ -1,7 +1,7 @@
 //! The embedded target: a network of in-process switches that execute the generated `.p4` itself.
 //!
-//! The program text is parsed by `p4front`, every switch gets the entries that its files hold, and packets go through
-//! the executor. There is no second pipeline: what is traced here is what ships.
+//! The program text is parsed by `p4front`, every switch gets the entries that its files hold, and
+//! packets go through the executor. There is no second pipeline: what is traced here is what ships.
 
 mod fleet;
 mod load;

@@ -29,7 +29,8 @@ use super::load::{self, LoadError};
 
 pub use topology::routes::forwarding::Reroute;
 
-/// A network of in-process switches that run one program. Switches are started when a packet first reaches them.
+/// A network of in-process switches that run one program. Switches are started when a packet first
+/// reaches them.
 pub struct Network {
     plan: Arc<CheckedPlan>,
     /// The plan's topology with the links that have failed since.
@@ -161,7 +162,8 @@ impl Network {
         ))
     }
 
-    /// The network of a plan, without files: the program that `build` would write, the entries that it would write.
+    /// The network of a plan, without files: the program that `build` would write, the entries that
+    /// it would write.
     ///
     /// # Errors
     /// [`NetworkError`] if there is no forwarding for the plan's routes.
@@ -179,7 +181,8 @@ impl Network {
         Self::with(plan, target, generated)
     }
 
-    /// The network of a plan, with the text of the program that `build` would write, or what somebody made of it.
+    /// The network of a plan, with the text of the program that `build` would write, or what
+    /// somebody made of it.
     ///
     /// # Errors
     /// As [`Network::of`]; [`NetworkError::Program`] if it does not compile.
@@ -227,8 +230,8 @@ impl Network {
         }
     }
 
-    /// The same network after these links failed and routing reacted; failover tables stay as they are. Tags and
-    /// their rules stay as they are.
+    /// The same network after these links failed and routing reacted; failover tables stay as they
+    /// are. Tags and their rules stay as they are.
     ///
     /// # Errors
     /// [`NetworkError::Routes`].
@@ -366,7 +369,8 @@ impl Network {
         Ok((bytes, switch, peer.end.port))
     }
 
-    /// The DSCP with which hosts send a class: the tag itself where the DSCP carries it, else the class's number.
+    /// The DSCP with which hosts send a class: the tag itself where the DSCP carries it, else the
+    /// class's number.
     fn sent_dscp(&self, class: Option<ClassId>) -> Result<u8, NetworkError> {
         let carrier = self.plan.carrier();
         if !self.plan.tables().has_tags() {
@@ -396,8 +400,8 @@ impl Network {
     }
 }
 
-/// An Ethernet frame from one host to another, as [`Fleet`](super::Fleet) sends them, and the switch port that it
-/// arrives at.
+/// An Ethernet frame from one host to another, as [`Fleet`](super::Fleet) sends them, and the
+/// switch port that it arrives at.
 ///
 /// # Errors
 /// [`NetworkError::Unplugged`], [`NetworkError::Probe`].

@@ -14,7 +14,8 @@ use wire::layers::{Layers, Network as NetworkLayer};
 
 use super::network::{Network, NetworkError};
 
-/// A packet that has crossed so many switches goes round in circles (its TTL says the same a little later).
+/// A packet that has crossed so many switches goes round in circles (its TTL says the same a little
+/// later).
 const MAX_HOPS: usize = 255;
 
 /// EtherType of the shim (`p4src/layout.p4`: `ETHERTYPE_SHIM`).
@@ -70,7 +71,8 @@ pub struct Hop {
     pub bytes_before: String,
     /// The packet as it left, in hexadecimal.
     pub bytes_after: Option<String>,
-    /// The lines of P4 that ran, in order of file and line, each once: the file by its number among those of the program.
+    /// The lines of P4 that ran, in order of file and line, each once: the file by its number among
+    /// those of the program.
     #[serde(skip)]
     pub lines: Vec<(u32, u32)>,
 }
@@ -111,7 +113,8 @@ pub struct FailoverHeader {
     pub hop_limit: u8,
     /// The ports by which it is to leave the next switches.
     pub forward: Vec<u8>,
-    /// The ports by which it came into the switches so far, the latest first; `None` where the header says that it keeps none.
+    /// The ports by which it came into the switches so far, the latest first; `None` where the
+    /// header says that it keeps none.
     pub reverse: Option<Vec<u8>>,
 }
 

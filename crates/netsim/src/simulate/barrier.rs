@@ -1,9 +1,11 @@
-//! Where threads wait for each other: for a short time without giving the processor back, then asleep.
+//! Where threads wait for each other: for a short time without giving the processor back, then
+//! asleep.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How often a thread looks before it sleeps: about as long as it takes to fall asleep and be woken.
+/// How often a thread looks before it sleeps: about as long as it takes to fall asleep and be
+/// woken.
 const LOOKS: u32 = 4_000;
 
 /// See the module documentation.
@@ -39,7 +41,8 @@ impl Barrier {
             arrived: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
-            // Who looks keeps those from working that he waits for, if there are not enough processors.
+            // Who looks keeps those from working that he waits for, if there are not enough
+            // processors.
             looks: if threads <= cores { LOOKS } else { 0 },
             asleep: Mutex::new(()),
             bell: Condvar::new(),
@@ -56,7 +59,8 @@ impl Barrier {
         Guard(self)
     }
 
-    /// Returns when all threads have called it as often as this one; whether they have, and none of them broke.
+    /// Returns when all threads have called it as often as this one; whether they have, and none of
+    /// them broke.
     #[must_use]
     pub(super) fn wait(&self) -> bool {
         let met = self.met.load(Ordering::Acquire);

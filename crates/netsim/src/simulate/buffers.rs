@@ -1,4 +1,5 @@
-//! How switches are configured as lossless shared-buffer switches: from a plan, from a scenario, from a file.
+//! How switches are configured as lossless shared-buffer switches: from a plan, from a scenario,
+//! from a file.
 
 use std::collections::BTreeMap;
 
@@ -119,8 +120,8 @@ impl SwitchSpec {
     }
 }
 
-/// A switch on a real clock: what arrives while its threads are late gets headroom, and the buffer is larger by as much, so
-/// that what is shared stays the same.
+/// A switch on a real clock: what arrives while its threads are late gets headroom, and the buffer
+/// is larger by as much, so that what is shared stays the same.
 pub fn allow_lateness(config: &mut BufferConfig, lateness: Nanos) {
     let classes = u64::from(config.lossless.bits().count_ones());
     for port in &mut config.ports {

@@ -1,16 +1,19 @@
 //! The events to come, in order of time, and of rank and arrival where times are equal.
 //!
-//! A calendar: a ring of buckets, each a short stretch of time, holds what comes soon; a heap holds the
-//! rest. Adding an event is a push.
+//! A calendar: a ring of buckets, each a short stretch of time, holds what comes soon; a heap holds
+//! the rest. Adding an event is a push.
 //!
-//! Events come in windows: some buckets at once, group by group. A group is some switches and hosts, what one does is not seen by
-//! another group before a window is over, so that within a window the order of groups does not matter (as between parts that
-//! are simulated [beside each other](super::parallel)). A group's switches stay in the processor's cache from its first event of a
-//! window to its last; by the time alone every event would be at another switch than the one before.
+//! Events come in windows: some buckets at once, group by group. A group is some switches and
+//! hosts, what one does is not seen by another group before a window is over, so that within a
+//! window the order of groups does not matter (as between parts that are simulated [beside each
+//! other](super::parallel)). A group's switches stay in the processor's cache from its first event
+//! of a window to its last; by the time alone every event would be at another switch than the one
+//! before.
 //!
-//! Events of one time at different owners do not touch each other, so that only those of one owner need an order: by rank, and
-//! those of one rank in the order in which they were added. So the order in which different owners added them does not matter,
-//! which is not the same for every number of threads.
+//! Events of one time at different owners do not touch each other, so that only those of one owner
+//! need an order: by rank, and those of one rank in the order in which they were added. So the
+//! order in which different owners added them does not matter, which is not the same for every
+//! number of threads.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -22,7 +25,8 @@ const MASK: u64 = BUCKETS as u64 - 1;
 const SPAN: u64 = 16;
 /// So many buckets from the one under way on are in the ring, which leaves some for going back.
 const NEAR: u64 = BUCKETS as u64 - 2 * SPAN;
-/// About as many events of a group as a window may have: the group's are kept in order while more are added among them.
+/// About as many events of a group as a window may have: the group's are kept in order while more
+/// are added among them.
 const CROWD: u64 = 64;
 
 /// What happens at somebody.
@@ -52,7 +56,8 @@ struct Entry<T> {
 }
 
 impl<T: Owned> Entry<T> {
-    /// What puts events in order: those of one time and owner by their ranks, which take the longest to compare.
+    /// What puts events in order: those of one time and owner by their ranks, which take the
+    /// longest to compare.
     #[inline]
     fn compare(&self, other: &Self) -> Ordering {
         let times = self.at.cmp(&other.at);
@@ -106,7 +111,8 @@ pub(super) struct Calendar<T> {
     ring: Vec<Vec<Entry<T>>>,
     /// A bit for each bucket that is not empty.
     full: [u64; BUCKETS / 64],
-    /// The first bucket, counted from time 0, that may have events, and the first one that is not in the ring yet.
+    /// The first bucket, counted from time 0, that may have events, and the first one that is not
+    /// in the ring yet.
     day: u64,
     far: u64,
     /// Memory of buckets that are over.
@@ -136,7 +142,8 @@ struct Turn {
 }
 
 impl<T: Copy + Owned> Calendar<T> {
-    /// An empty calendar of a network that has about so many events per microsecond, all groups together.
+    /// An empty calendar of a network that has about so many events per microsecond, all groups
+    /// together.
     #[must_use]
     pub(super) fn new(per_microsecond: u64, groups: Groups) -> Self {
         let each = (per_microsecond / groups.count.max(1) as u64).max(1);
@@ -165,7 +172,8 @@ impl<T: Copy + Owned> Calendar<T> {
     }
 
     /// Adds an event.
-    // The entry is made where it goes: one made before would be written to the stack and read from there at once, for which a processor waits.
+    // The entry is made where it goes: one made before would be written to the stack and read from
+    // there at once, for which a processor waits.
     #[inline]
     pub(super) fn add(&mut self, at: u64, what: T) {
         if at < self.limit {
@@ -234,8 +242,8 @@ impl<T: Copy + Owned> Calendar<T> {
         near.into_iter().chain(far).min()
     }
 
-    /// The events of the turn under way that are still to come, as far as they are known. They may be changed, but for whose they are
-    /// and their rank.
+    /// The events of the turn under way that are still to come, as far as they are known. They may
+    /// be changed, but for whose they are and their rank.
     pub(super) fn turn_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.today[self.over..]
             .iter_mut()
@@ -271,7 +279,8 @@ impl<T: Copy + Owned> Calendar<T> {
         None
     }
 
-    /// Begins the next window, with what is not after `until`; false if there is nothing up to then. The one before is over.
+    /// Begins the next window, with what is not after `until`; false if there is nothing up to
+    /// then. The one before is over.
     pub(super) fn begin(&mut self, until: u64) -> bool {
         let far = self.later.peek().map(|late| late.0.entry.at >> self.shift);
         let day = match (self.next_full(), far) {
@@ -374,8 +383,9 @@ impl<T: Copy + Owned> Calendar<T> {
         }
     }
 
-    /// Begins the turn of the next group of this window, whose events come by [`Calendar::next`]; false if there is none, and the window is over.
-    /// Times of a turn may be before those of the turn before.
+    /// Begins the turn of the next group of this window, whose events come by [`Calendar::next`];
+    /// false if there is none, and the window is over. Times of a turn may be before those of the
+    /// turn before.
     pub(super) fn next_group(&mut self) -> bool {
         self.today.clear();
         self.over = 0;

@@ -43,7 +43,8 @@ impl Chance {
         ((self.draw() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// The time to the next of events that are independent of each other, so many in 10^9 units of time on average.
+    /// The time to the next of events that are independent of each other, so many in 10^9 units of
+    /// time on average.
     pub(super) fn wait(&mut self, rate: f64) -> u64 {
         (-self.unit().ln() * 1e9 / rate) as u64
     }

@@ -9,7 +9,8 @@ use super::scenario::Scenario;
 /// Whether everything in a scenario can come to pass.
 ///
 /// # Errors
-/// [`ScenarioError::Wrong`] for what lies after the end, lasts no time, or has the name of something else.
+/// [`ScenarioError::Wrong`] for what lies after the end, lasts no time, or has the name of
+/// something else.
 pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let end = scenario.duration;
     let late = |place: String, what: &str, at: Time| {

@@ -21,15 +21,16 @@ pub struct WorkloadReport {
     pub completions: Vec<Completions>,
 }
 
-/// Completion times of a workload's jobs of one size: of flows from their first byte's start to their last byte's arrival, of incasts
-/// from the request to the arrival of the last answer.
+/// Completion times of a workload's jobs of one size: of flows from their first byte's start to
+/// their last byte's arrival, of incasts from the request to the arrival of the last answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Completions {
     /// Bytes of the flow, or of each answer.
     pub bytes: u64,
     /// Jobs of this size that began.
     pub jobs: usize,
-    /// Those that were not done at the end. They count with their age, so that percentiles that they reach are bounds from below.
+    /// Those that were not done at the end. They count with their age, so that percentiles that
+    /// they reach are bounds from below.
     pub unfinished: usize,
     /// What they would take in an empty network, on average, in microseconds.
     pub optimum_us: f64,
@@ -80,7 +81,8 @@ impl Percentiles {
     }
 }
 
-/// What every workload did up to `now`: its jobs, in any order, and by workload the bytes that have arrived.
+/// What every workload did up to `now`: its jobs, in any order, and by workload the bytes that have
+/// arrived.
 pub(super) fn reports(
     workloads: &[Workload],
     jobs: &[Job],

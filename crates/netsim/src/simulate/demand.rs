@@ -13,8 +13,8 @@ pub struct WorkloadSpec {
     pub name: String,
     /// When jobs begin.
     pub arrivals: ArrivalsSpec,
-    /// A job is an incast: requests to so many other hosts, each of which answers; done when all answers are there. If absent, it is
-    /// one flow to another host.
+    /// A job is an incast: requests to so many other hosts, each of which answers; done when all
+    /// answers are there. If absent, it is one flow to another host.
     pub servers: Option<u32>,
     /// Bytes of the flow, or of each answer: each of these as likely as the others.
     pub sizes: Vec<Size>,
@@ -54,7 +54,8 @@ pub struct WorkloadSpec {
 pub enum ArrivalsSpec {
     /// So many per second at every host on average, independent of each other.
     Poisson(f64),
-    /// One at a time at every host; the next one begins after a pause that is drawn from nothing to this.
+    /// One at a time at every host; the next one begins after a pause that is drawn from nothing to
+    /// this.
     Closed(Time),
 }
 

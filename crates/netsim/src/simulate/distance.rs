@@ -1,4 +1,5 @@
-//! How far hosts are from each other: links, time on them, and what hosts add so that round trips are as a scenario says.
+//! How far hosts are from each other: links, time on them, and what hosts add so that round trips
+//! are as a scenario says.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,8 @@ impl<'a> Distances<'a> {
         }
     }
 
-    /// Nanoseconds that a frame of so many bytes takes from host to host through an empty network, but for what hosts add.
+    /// Nanoseconds that a frame of so many bytes takes from host to host through an empty network,
+    /// but for what hosts add.
     pub(super) fn one_way(&mut self, from: HostId, to: HostId, bytes: u32) -> u64 {
         let way = self.way(from, to);
         let wire = u64::from(bytes) + self.overhead;

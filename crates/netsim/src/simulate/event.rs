@@ -1,4 +1,5 @@
-//! Events of the simulated network, and what parts of it that are simulated beside each other send each other.
+//! Events of the simulated network, and what parts of it that are simulated beside each other send
+//! each other.
 
 use std::cmp::Ordering;
 
@@ -55,11 +56,13 @@ impl EventKind {
     }
 }
 
-/// An event: its kind, a port or the like, a switch or host, a frame with the bytes of it that are carried about and the
-/// zeros that follow them; the number of a frame, of a workload's turn, or the place of a flow.
+/// An event: its kind, a port or the like, a switch or host, a frame with the bytes of it that are
+/// carried about and the zeros that follow them; the number of a frame, of a workload's turn, or
+/// the place of a flow.
 ///
-/// All of that in two words, which functions hand each other in registers: many small fields are written one by one and then read
-/// together, for which a processor waits longer than an event takes to be added.
+/// All of that in two words, which functions hand each other in registers: many small fields are
+/// written one by one and then read together, for which a processor waits longer than an event
+/// takes to be added.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     /// Kind, port, bytes held and zeros, 16 bits each, the kind lowest.
@@ -165,10 +168,11 @@ impl Owned for Event {
         owner(self.node(), switch)
     }
 
-    /// Frames that arrive come first; then what a node does by itself, in the order in which it decided so; then word from others, by
-    /// its workload. Which port's frame is the first of several is drawn, so that no port is favoured; from the time and the
-    /// port alone, so that it is the same whoever asks. Each port and workload has one sender, whose events are in the order
-    /// in which they were sent.
+    /// Frames that arrive come first; then what a node does by itself, in the order in which it
+    /// decided so; then word from others, by its workload. Which port's frame is the first of
+    /// several is drawn, so that no port is favoured; from the time and the port alone, so that it
+    /// is the same whoever asks. Each port and workload has one sender, whose events are in the
+    /// order in which they were sent.
     #[inline]
     fn compare_ranks(&self, other: &Self, at: u64) -> Ordering {
         let (port, others) = (self.port(), other.port());

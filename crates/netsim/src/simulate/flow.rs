@@ -7,8 +7,8 @@ use topology::HostId;
 use super::sender::{Dcqcn, NOTIFY_EVERY};
 use super::window::Window;
 
-/// Bytes of a frame that are carried about: Ethernet, IPv4, UDP, and what the simulator writes behind. With an 802.1Q tag
-/// they still fit a line of the processor's cache.
+/// Bytes of a frame that are carried about: Ethernet, IPv4, UDP, and what the simulator writes
+/// behind. With an 802.1Q tag they still fit a line of the processor's cache.
 pub(super) const HEAD: usize = 60;
 
 /// Writes the IPv4 header's checksum anew.
@@ -61,7 +61,8 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
     pub(super) flow: u32,
-    /// What switches with ranked queues go by: bytes that are left to be sent, up to `u32::MAX`; 0 for what is not data.
+    /// What switches with ranked queues go by: bytes that are left to be sent, up to `u32::MAX`; 0
+    /// for what is not data.
     pub(super) rank: u32,
     pub(super) kind: Kind,
     /// The packet's number; for acknowledgements the number below which all have arrived.
@@ -73,7 +74,8 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Writes it to the end of a frame's first bytes: flow, rank (where `device::buffer::rank` reads them), number, length, kind, mark.
+    /// Writes it to the end of a frame's first bytes: flow, rank (where `device::buffer::rank`
+    /// reads them), number, length, kind, mark.
     pub(super) fn write(self, bytes: &mut [u8]) {
         let at = bytes.len().saturating_sub(TAIL);
         let tail = &mut bytes[at..];
@@ -133,10 +135,12 @@ pub(super) enum Next {
     Done,
 }
 
-/// A flow. Where its ends are in different parts of the network, each part has one, of which it keeps its own end's state.
+/// A flow. Where its ends are in different parts of the network, each part has one, of which it
+/// keeps its own end's state.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
-    /// What frames call it: those that the scenario names are counted from 0, then come those of jobs.
+    /// What frames call it: those that the scenario names are counted from 0, then come those of
+    /// jobs.
     pub(super) id: u32,
     pub(super) name: String,
     pub(super) from: HostId,
@@ -149,9 +153,11 @@ pub(super) struct Flow {
     /// Length of a data frame, and of the last one.
     pub(super) packet: u32,
     pub(super) last_packet: u32,
-    /// Nanoseconds from when a frame of the flow has arrived at a host's card until the host acts on it.
+    /// Nanoseconds from when a frame of the flow has arrived at a host's card until the host acts
+    /// on it.
     pub(super) host_delay: u64,
-    /// When the receiver acted on the last data frame, and the sender on the last answer: kept if hosts take their time by chance.
+    /// When the receiver acted on the last data frame, and the sender on the last answer: kept if
+    /// hosts take their time by chance.
     pub(super) acted: [u64; 2],
     /// Bits per second, at most.
     pub(super) rate: f64,
@@ -271,7 +277,8 @@ impl Flow {
         Next::Packet(self.next)
     }
 
-    /// The number of packets of so many bytes, and the length of the last one: what is left, but not less than a frame must have.
+    /// The number of packets of so many bytes, and the length of the last one: what is left, but
+    /// not less than a frame must have.
     pub(super) fn cut(bytes: u64, packet: u32) -> (u64, u32) {
         let packets = bytes.div_ceil(packet.into()).max(1);
         let rest = bytes - (packets - 1) * u64::from(packet);

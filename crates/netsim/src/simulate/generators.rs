@@ -1,4 +1,5 @@
-//! Generators of a scenario's network that are told by numbers: trees by their size, and random graphs.
+//! Generators of a scenario's network that are told by numbers: trees by their size, and random
+//! graphs.
 
 use serde::Deserialize;
 use topology::Topology;
@@ -23,7 +24,8 @@ pub struct EgftSpec {
     pub oversubscription: Option<f64>,
 }
 
-/// A random regular graph: of so many switches, or of as many as so many hosts take (Stephens15 section 4.7).
+/// A random regular graph: of so many switches, or of as many as so many hosts take (Stephens15
+/// section 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JellyfishSpec {

@@ -1,5 +1,5 @@
-//! A host's network card: it sends what its flows may send, in turn, obeys PFC, and pauses its switch when
-//! a scenario says so.
+//! A host's network card: it sends what its flows may send, in turn, obeys PFC, and pauses its
+//! switch when a scenario says so.
 
 use std::collections::VecDeque;
 

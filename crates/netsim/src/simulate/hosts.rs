@@ -1,7 +1,8 @@
-//! The hosts: cards that send what flows may send, obey PFC and take in what arrives. Whoever has a calendar or a clock
-//! drives them; nothing here knows which.
+//! The hosts: cards that send what flows may send, obey PFC and take in what arrives. Whoever has a
+//! calendar or a clock drives them; nothing here knows which.
 //!
-//! They can be parted: then every part has some of the cards, and of flows those that begin or end there.
+//! They can be parted: then every part has some of the cards, and of flows those that begin or end
+//! there.
 
 use device::buffer::ETHERNET_OVERHEAD;
 use quantities::Priority;
@@ -116,7 +117,8 @@ impl Hosts {
         hosts
     }
 
-    /// What each of so many parts has of the hosts; `parts` tells which part a host is in. Nothing has happened yet.
+    /// What each of so many parts has of the hosts; `parts` tells which part a host is in. Nothing
+    /// has happened yet.
     pub(super) fn split(mut self, parts: &Arc<[u8]>, count: u8) -> Vec<Self> {
         if count == 1 {
             return vec![self];
@@ -396,7 +398,8 @@ impl Hosts {
         FrameEffect::Now
     }
 
-    /// What a host's card does now; the first bytes of a frame that it sends replace those of `frame`.
+    /// What a host's card does now; the first bytes of a frame that it sends replace those of
+    /// `frame`.
     pub(super) fn turn(&mut self, host: usize, now: u64, frame: &mut Vec<u8>) -> NicAction {
         let turn = self.cards[host].turn(now, &mut self.flows);
         frame.clear();
@@ -451,8 +454,8 @@ impl Hosts {
         length
     }
 
-    /// When the sender of a flow that was just sent from is to be asked by [`Hosts::time_out`], if it is earlier than somebody will
-    /// anyway.
+    /// When the sender of a flow that was just sent from is to be asked by [`Hosts::time_out`], if
+    /// it is earlier than somebody will anyway.
     pub(super) fn arm(&mut self, flow: u32) -> Option<u64> {
         let flow = &mut self.flows[flow as usize];
         let Sender::Window(window) = &flow.sender else {
@@ -465,7 +468,8 @@ impl Hosts {
         Some(flow.timer_at)
     }
 
-    /// The time that [`Hosts::arm`] gave has come: [`Hosts::expire`], unless an earlier one has taken its place.
+    /// The time that [`Hosts::arm`] gave has come: [`Hosts::expire`], unless an earlier one has
+    /// taken its place.
     pub(super) fn time_out(&mut self, flow: u32, now: u64) -> Option<u64> {
         let armed = &mut self.flows[flow as usize].timer_at;
         if *armed != now {
@@ -477,7 +481,8 @@ impl Hosts {
         Some(next)
     }
 
-    /// Sends what was not acknowledged in time once more; when to ask again, unless nothing is on its way.
+    /// Sends what was not acknowledged in time once more; when to ask again, unless nothing is on
+    /// its way.
     pub(super) fn expire(&mut self, flow: u32, now: u64) -> Option<u64> {
         let flow = &mut self.flows[flow as usize];
         let Sender::Window(window) = &mut flow.sender else {
@@ -493,8 +498,8 @@ impl Hosts {
         Some(window.deadline)
     }
 
-    /// Has a host say that its switch must stop a class, or at the end of its pause that it may go on; when it is to say so
-    /// again.
+    /// Has a host say that its switch must stop a class, or at the end of its pause that it may go
+    /// on; when it is to say so again.
     pub(super) fn say_pause(&mut self, host: usize, class: Priority, now: u64) -> Option<u64> {
         let card = &mut self.cards[host];
         let until = card.pausing[usize::from(class.get() & 7)];

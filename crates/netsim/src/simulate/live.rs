@@ -1,5 +1,6 @@
-//! A scenario for whoever plays it, by the simulator's calendar or by a clock and cables of his own: the switches' buffers
-//! and entries, the hosts' cards and flows, and what happens when. Times are the scenario's; nothing here reads a clock.
+//! A scenario for whoever plays it, by the simulator's calendar or by a clock and cables of his
+//! own: the switches' buffers and entries, the hosts' cards and flows, and what happens when. Times
+//! are the scenario's; nothing here reads a clock.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

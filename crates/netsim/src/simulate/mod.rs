@@ -1,10 +1,10 @@
-//! The network in virtual time: every switch runs the generated program on its entries, by the compiled
-//! executor, behind a lossless shared-buffer switch (`device`); cables have rates and lengths; hosts send
-//! flows, obey PFC and react to congestion.
+//! The network in virtual time: every switch runs the generated program on its entries, by the
+//! compiled executor, behind a lossless shared-buffer switch (`device`); cables have rates and
+//! lengths; hosts send flows, obey PFC and react to congestion.
 //!
 //! A [`Scenario`] says who sends what and what happens when; [`simulate`] plays it and returns a
-//! [`SimulationReport`] and, where asked for, [`Plots`]. Nothing reads a clock: the same network, scenario and seed
-//! give the same events, figures and pictures, by any number of threads.
+//! [`SimulationReport`] and, where asked for, [`Plots`]. Nothing reads a clock: the same network,
+//! scenario and seed give the same events, figures and pictures, by any number of threads.
 //!
 //! Packets are real headers with a payload of zeros that is not carried about: the program sees the
 //! first 60 bytes, buffers and cables see the whole length.

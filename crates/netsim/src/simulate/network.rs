@@ -1,5 +1,6 @@
-//! The network that a scenario is for: a topology, what its plan is to be, and the target. The simulator
-//! makes it in memory; whatever builds a directory from a scenario begins with the same [`NetworkSpec`].
+//! The network that a scenario is for: a topology, what its plan is to be, and the target. The
+//! simulator makes it in memory; whatever builds a directory from a scenario begins with the same
+//! [`NetworkSpec`].
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,8 @@ pub struct NetworkSpec {
     pub target: TargetSpec,
 }
 
-/// A generator with its arguments, as `switchwright topo` takes them, or switches and links by name.
+/// A generator with its arguments, as `switchwright topo` takes them, or switches and links by
+/// name.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TopologySpec {
@@ -96,12 +98,13 @@ pub struct ClosSpec {
     /// Three layers: each aggregation switch of a pod joins the spines of its own plane only.
     #[serde(default)]
     pub planes: bool,
-    /// Links between each leaf and each spine, or each aggregation switch and each of its spines; 1 if absent.
+    /// Links between each leaf and each spine, or each aggregation switch and each of its spines; 1
+    /// if absent.
     pub parallel: Option<u16>,
 }
 
-/// Switches, hosts and links by name. A switch's hosts have its first ports; then come its links in the
-/// order of the list.
+/// Switches, hosts and links by name. A switch's hosts have its first ports; then come its links in
+/// the order of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrawnSpec {

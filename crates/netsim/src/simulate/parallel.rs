@@ -1,10 +1,11 @@
-//! Parts of a network that are simulated beside each other by several threads, in windows of virtual time (conservative
-//! parallel simulation): what a part sends to another one takes at least as long as the shortest cable between parts, so that
-//! all events from the earliest one on for that long can be run in any order, part by part. Then the parts meet, hand over what they
-//! have sent, and the next window begins at what is then the earliest event.
+//! Parts of a network that are simulated beside each other by several threads, in windows of
+//! virtual time (conservative parallel simulation): what a part sends to another one takes at least
+//! as long as the shortest cable between parts, so that all events from the earliest one on for
+//! that long can be run in any order, part by part. Then the parts meet, hand over what they have
+//! sent, and the next window begins at what is then the earliest event.
 //!
-//! What looks at the whole network (see [`world`](super::world)) does so when all parts have come to its time, by the thread that
-//! began all this.
+//! What looks at the whole network (see [`world`](super::world)) does so when all parts have come
+//! to its time, by the thread that began all this.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
@@ -15,7 +16,8 @@ use super::part::Part;
 use super::windows::Windows;
 use super::world::{Stop, Whole, World, deliver};
 
-/// What each part has told of a window; of every other window in turn, so that one can be read while the next is written.
+/// What each part has told of a window; of every other window in turn, so that one can be read
+/// while the next is written.
 #[derive(Debug)]
 struct Told {
     /// By part, when its next event is, or the earliest of those that it has sent to others.
@@ -46,8 +48,9 @@ struct Lead<'a> {
     stop: Stop,
 }
 
-/// Runs a world of one part or several up to the next event of the scenario, a time, or a number of events in all, whichever comes
-/// first. Where there are several parts there may be some more events.
+/// Runs a world of one part or several up to the next event of the scenario, a time, or a number of
+/// events in all, whichever comes first. Where there are several parts there may be some more
+/// events.
 pub(super) fn run(world: &mut World, until: u64, most_events: u64) -> Stop {
     let until = until.min(world.whole.end);
     if world.parts.len() == 1 {
@@ -94,7 +97,8 @@ pub(super) fn run(world: &mut World, until: u64, most_events: u64) -> Stop {
                     work(shared, (number, threads), None);
                 }
             });
-            // Where the system has no more threads to give, those that there are have more parts each.
+            // Where the system has no more threads to give, those that there are have more parts
+            // each.
             if spawned.is_err() {
                 break;
             }

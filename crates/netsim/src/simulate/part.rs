@@ -1,5 +1,5 @@
-//! A part of the simulated network while it runs, the whole where there is but one: its switches and hosts, and the events
-//! that move them.
+//! A part of the simulated network while it runs, the whole where there is but one: its switches
+//! and hosts, and the events that move them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,7 +38,8 @@ impl std::ops::AddAssign for Losses {
     }
 }
 
-/// See the module documentation. Switches have their places in it as numbers, hosts those of the whole network.
+/// See the module documentation. Switches have their places in it as numbers, hosts those of the
+/// whole network.
 pub(super) struct Part {
     number: u8,
     pub(super) now: u64,
@@ -126,8 +127,8 @@ impl Part {
         self.calendar.first().unwrap_or(u64::MAX)
     }
 
-    /// Runs what comes before a time, or up to a number of events in all and what is simulated together with the last of them;
-    /// whether that time was reached.
+    /// Runs what comes before a time, or up to a number of events in all and what is simulated
+    /// together with the last of them; whether that time was reached.
     pub(super) fn run(&mut self, before: u64, most_events: u64) -> bool {
         let Some(until) = before.checked_sub(1) else {
             return true;
@@ -194,8 +195,9 @@ impl Part {
         }
     }
 
-    /// Runs a switch's program on the frames that arrive there in the turn that begins, all at once, where that makes no difference: no
-    /// packet leaves anything to another one, and tables and links change between windows alone.
+    /// Runs a switch's program on the frames that arrive there in the turn that begins, all at
+    /// once, where that makes no difference: no packet leaves anything to another one, and tables
+    /// and links change between windows alone.
     fn run_ahead(&mut self) {
         let arrives = |event: &Event| event.kind() == EventKind::AtSwitch;
         let first = self.calendar.turn_mut().find(|event| arrives(event));
@@ -363,7 +365,8 @@ impl Part {
         self.follow_jobs();
     }
 
-    /// Has hosts send what jobs have given them, jobs begin when they are due, and others know what they are to know.
+    /// Has hosts send what jobs have given them, jobs begin when they are due, and others know what
+    /// they are to know.
     fn follow_jobs(&mut self) {
         while let Some((part, flow)) = self.hosts.opened.pop() {
             self.posts[usize::from(part)].flows.push(flow);
@@ -465,7 +468,8 @@ impl Part {
     }
 }
 
-/// By switch: whether packets of its program are independent of each other. Switches share programs, of which each is looked at once.
+/// By switch: whether packets of its program are independent of each other. Switches share
+/// programs, of which each is looked at once.
 fn independent(switches: &[Device<FastestExecutor>]) -> Vec<bool> {
     let mut known = BTreeMap::new();
     let programs = switches
@@ -478,8 +482,9 @@ fn independent(switches: &[Device<FastestExecutor>]) -> Vec<bool> {
     verdicts.collect()
 }
 
-/// When a frame is at the far end of a cable whose last bit leaves at `until`. However fast the link and short the cable, that is
-/// not in the moment in which it begins to leave: what happens in one moment at different places is independent.
+/// When a frame is at the far end of a cable whose last bit leaves at `until`. However fast the
+/// link and short the cable, that is not in the moment in which it begins to leave: what happens in
+/// one moment at different places is independent.
 const fn on_cable(now: u64, until: u64, far: &PeerPort) -> u64 {
     let at = until + far.delay;
     if at > now { at } else { now + 1 }

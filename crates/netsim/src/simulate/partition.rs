@@ -1,5 +1,6 @@
-//! Which parts of a network are simulated beside each other: each with about as much to do, few cables between them, and those
-//! long ones, for nothing that one part does is seen by another before the shortest of them has been passed.
+//! Which parts of a network are simulated beside each other: each with about as much to do, few
+//! cables between them, and those long ones, for nothing that one part does is seen by another
+//! before the shortest of them has been passed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +9,12 @@ use super::event::PeerPort;
 
 /// The most parts.
 pub(super) const MAX_PARTS: u8 = u8::MAX;
-/// How much more than its share a part may have to do, in percent, for longer cables between the parts.
+/// How much more than its share a part may have to do, in percent, for longer cables between the
+/// parts.
 const UNEVEN: u64 = 10;
 
-/// Cables that take fewer nanoseconds join switches to a group: in less time too little happens at a switch.
+/// Cables that take fewer nanoseconds join switches to a group: in less time too little happens at
+/// a switch.
 const LEAST_LOOKAHEAD: u64 = 32;
 
 /// See the module documentation.
@@ -45,8 +48,9 @@ impl Partition {
         }
     }
 
-    /// At most so many parts of a network: of its cables by switch and port, of what each switch and its hosts have to do, and by
-    /// host where it is plugged in. The same for the same network, on any machine.
+    /// At most so many parts of a network: of its cables by switch and port, of what each switch
+    /// and its hosts have to do, and by host where it is plugged in. The same for the same network,
+    /// on any machine.
     pub(super) fn new(
         cables: &[Vec<Option<PeerPort>>],
         work: &[u64],
@@ -116,7 +120,8 @@ pub(super) fn near(cables: &[Vec<Option<PeerPort>>], homes: &[usize]) -> Near {
     }
 }
 
-/// Cables between switches, and those of hosts to other switches than their first, as two switches and a delay.
+/// Cables between switches, and those of hosts to other switches than their first, as two switches
+/// and a delay.
 fn between(cables: &[Vec<Option<PeerPort>>], homes: &[usize]) -> Vec<(usize, usize, u64)> {
     let mut found = Vec::new();
     for (switch, ports) in cables.iter().enumerate() {
@@ -179,8 +184,8 @@ impl Tried {
     }
 }
 
-/// The number of each switch's unit: cables that take less than `shortest` join switches. Units are numbered in the order of their
-/// first switches.
+/// The number of each switch's unit: cables that take less than `shortest` join switches. Units are
+/// numbered in the order of their first switches.
 fn joined(between: &[(usize, usize, u64)], switches: usize, shortest: u64) -> Vec<usize> {
     let mut first: Vec<usize> = (0..switches).collect();
     let root = |first: &mut Vec<usize>, mut at: usize| {
@@ -205,8 +210,8 @@ fn joined(between: &[(usize, usize, u64)], switches: usize, shortest: u64) -> Ve
     units
 }
 
-/// The part of each unit, and how many parts there are: each grows from its first unit by the one that has the most cables to it,
-/// until it has its share of what is left.
+/// The part of each unit, and how many parts there are: each grows from its first unit by the one
+/// that has the most cables to it, until it has its share of what is left.
 fn grown(units: &[Unit], parts: u8) -> (Vec<u8>, u8) {
     let parts = usize::from(parts.max(1)).min(units.len().max(1));
     let mut part_of: Vec<Option<u8>> = vec![None; units.len()];

@@ -1,4 +1,5 @@
-//! What a scenario has planned for its network: a scheme with the options that `switchwright plan` has for it.
+//! What a scenario has planned for its network: a scheme with the options that `switchwright plan`
+//! has for it.
 
 use std::sync::Arc;
 
@@ -34,10 +35,12 @@ pub struct PlanSpec {
     pub search_moves: Option<u64>,
     /// The routes that are to be lossless, as in a plan file: `{policy: up-down, bounces: 1}`.
     pub routes: Option<RoutePolicy>,
-    /// Instead of `routes`: the switches that a route passes, each with the port by which it is left where
-    /// that matters (`s1:3`). A path is meant for all hosts of its first and last switch.
+    /// Instead of `routes`: the switches that a route passes, each with the port by which it is
+    /// left where that matters (`s1:3`). A path is meant for all hosts of its first and last
+    /// switch.
     pub paths: Vec<Vec<String>>,
-    /// How many bounces stay lossless; 1 if absent. With `flattened-clos`: how many turns other than up, then down; 0 if absent.
+    /// How many bounces stay lossless; 1 if absent. With `flattened-clos`: how many turns other
+    /// than up, then down; 0 if absent.
     pub bounces: Option<u8>,
     /// Number of lossless classes; 1 if absent.
     pub classes: Option<u8>,
@@ -47,24 +50,30 @@ pub struct PlanSpec {
     pub k: Option<u32>,
     /// Carry the class beside the tag.
     pub class_bits: bool,
-    /// Where tags travel; in the DSCP if absent. Those of failover schemes are in their own header, the shim.
+    /// Where tags travel; in the DSCP if absent. Those of failover schemes are in their own header,
+    /// the shim.
     pub carrier: Option<CarrierKind>,
     /// How rules match ports; by sets of ports if absent.
     pub rules: Option<RuleForm>,
-    /// Failover schemes: how many failed links to survive; 1 if absent, or as many as the trees of `df-edst` leave.
+    /// Failover schemes: how many failed links to survive; 1 if absent, or as many as the trees of
+    /// `df-edst` leave.
     pub resilience: Option<u8>,
-    /// Failover schemes: how packets are kept lossless; they are not if absent, but for df-fi, whose packets have channels.
+    /// Failover schemes: how packets are kept lossless; they are not if absent, but for df-fi,
+    /// whose packets have channels.
     pub lossless: Option<LosslessSpec>,
-    /// Failover schemes: routings to every switch; if absent, every host is a destination of its own.
+    /// Failover schemes: routings to every switch; if absent, every host is a destination of its
+    /// own.
     pub multipath: Option<u16>,
-    /// Schemes over disjoint trees: how many; as many as the resilience needs if absent, or with `df-edst` as there are.
+    /// Schemes over disjoint trees: how many; as many as the resilience needs if absent, or with
+    /// `df-edst` as there are.
     pub trees: Option<u8>,
-    /// With `df-fi`: spread packets over at least so many channels. With `df-edst`: so many channels, each with trees of its own.
-    /// 1 if absent.
+    /// With `df-fi`: spread packets over at least so many channels. With `df-edst`: so many
+    /// channels, each with trees of its own. 1 if absent.
     pub channels: Option<u8>,
     /// With `df-edst`: to which trees packets may change; `t` if absent.
     pub ttg: Option<TransitionSpec>,
-    /// Recorded in the plan; seeds the random paths of failover schemes and the search of `algorithm: optimal`. 1 if absent.
+    /// Recorded in the plan; seeds the random paths of failover schemes and the search of
+    /// `algorithm: optimal`. 1 if absent.
     pub seed: Option<u64>,
 }
 
@@ -91,7 +100,8 @@ pub enum SchemeSpec {
     Adst,
     /// Failover in one lossless channel per packet (Stephens15 section 5.1).
     DfFi,
-    /// Failover over edge-disjoint spanning trees along an acyclic graph of trees, lossless (Stephens15 section 5.2).
+    /// Failover over edge-disjoint spanning trees along an acyclic graph of trees, lossless
+    /// (Stephens15 section 5.2).
     DfEdst,
     /// All shortest paths with one tag, as without a scheme.
     Ecmp,
@@ -194,7 +204,8 @@ impl PlanSpec {
         self.tables_told(topology, &Arc::default())
     }
 
-    /// The same, told to somebody who may cancel it. Schemes that search or make failover tables end there; others at their end.
+    /// The same, told to somebody who may cancel it. Schemes that search or make failover tables
+    /// end there; others at their end.
     ///
     /// # Errors
     /// As [`PlanSpec::tables`].
@@ -301,7 +312,8 @@ impl PlanSpec {
         Ok(())
     }
 
-    /// Refuses options of other routes than those that are promised, as far as the scheme has routes.
+    /// Refuses options of other routes than those that are promised, as far as the scheme has
+    /// routes.
     fn refuse_idle_for_routes(
         &self,
         topology: &Topology,

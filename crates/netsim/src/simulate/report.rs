@@ -118,7 +118,8 @@ pub struct FlowReport {
     pub priority: Priority,
     /// Bytes of frames that arrived.
     pub bytes: u64,
-    /// Throughput while it was measured, in gigabits per second: until its last byte arrived, or its sender stopped.
+    /// Throughput while it was measured, in gigabits per second: until its last byte arrived, or
+    /// its sender stopped.
     pub gbps: f64,
     /// Throughput in the last tenth of the simulation.
     pub gbps_at_end: f64,
@@ -134,7 +135,8 @@ pub struct FlowReport {
     pub round_trip_us: Option<RoundTripReport>,
 }
 
-/// Round-trip times in microseconds: of one packet at a time that was sent once (RFC 6298 section 3).
+/// Round-trip times in microseconds: of one packet at a time that was sent once (RFC 6298 section
+/// 3).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RoundTripReport {
     /// How many were measured.

@@ -1,5 +1,5 @@
-//! What the switches' tables hold, and how that changes: the build directory's entries, routes over what
-//! is up, routes by hand, and the tag rules switched off.
+//! What the switches' tables hold, and how that changes: the build directory's entries, routes over
+//! what is up, routes by hand, and the tag rules switched off.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -318,8 +318,8 @@ impl Routing {
         Ok(())
     }
 
-    /// Replaces the maps by those of a switch that knows no tags: every class has one traffic class, priority group and queue,
-    /// and keeps its DSCP.
+    /// Replaces the maps by those of a switch that knows no tags: every class has one traffic
+    /// class, priority group and queue, and keeps its DSCP.
     fn plain_maps(
         &self,
         entries: &mut SwitchEntries,

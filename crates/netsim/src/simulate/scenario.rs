@@ -1,5 +1,5 @@
-//! The scenario file: what the network is like, who sends what, and what happens when. YAML; the format
-//! is described in `docs/simulate.md`.
+//! The scenario file: what the network is like, who sends what, and what happens when. YAML; the
+//! format is described in `docs/simulate.md`.
 
 use plan::Tables;
 use serde::Deserialize;
@@ -45,11 +45,12 @@ pub struct Scenario {
     pub switches: SwitchSpec,
     /// SONiC's PFC watchdog; none if absent.
     pub watchdog: Option<WatchdogSpec>,
-    /// The round-trip time of a data frame and its answer between any two hosts in an empty network: hosts take as long to act on
-    /// what has arrived as is missing. If absent, they act at once.
+    /// The round-trip time of a data frame and its answer between any two hosts in an empty
+    /// network: hosts take as long to act on what has arrived as is missing. If absent, they act at
+    /// once.
     pub round_trip: Option<Time>,
-    /// How much longer than that a host takes to act on a frame, at most: drawn for every frame, frames of a flow stay in order. If absent, all
-    /// take the same time.
+    /// How much longer than that a host takes to act on a frame, at most: drawn for every frame,
+    /// frames of a flow stay in order. If absent, all take the same time.
     pub jitter: Option<Time>,
     /// Who sends what.
     #[serde(default)]
@@ -86,8 +87,9 @@ pub struct SwitchSpec {
     pub headroom: Option<Size>,
     /// How long a lossy queue may grow; as much as is free if absent.
     pub lossy_limit: Option<Size>,
-    /// Lossy queues hold so much and go by rank: whoever has the fewest bytes left to send is sent first, whoever has the most is
-    /// dropped first (pFabric13). If absent they send in the order of arrival and drop what comes last.
+    /// Lossy queues hold so much and go by rank: whoever has the fewest bytes left to send is sent
+    /// first, whoever has the most is dropped first (pFabric13). If absent they send in the order
+    /// of arrival and drop what comes last.
     pub ranked: Option<Size>,
     /// Marking.
     pub ecn: Option<EcnSpec>,
@@ -191,23 +193,23 @@ pub struct FlowSpec {
     /// Another source port for every packet, so that ECMP spreads them (packet spraying).
     #[serde(default)]
     pub spray: bool,
-    /// The first window in packets, for transports with one: 10 for tcp and dctcp (RFC 6928), a bandwidth-delay product for bolt and
-    /// pfabric if absent.
+    /// The first window in packets, for transports with one: 10 for tcp and dctcp (RFC 6928), a
+    /// bandwidth-delay product for bolt and pfabric if absent.
     pub first_window: Option<u32>,
-    /// Whether the window doubles in every round trip at first (RFC 5681 section 3.1): yes for tcp and dctcp, no for bolt and pfabric
-    /// if absent.
+    /// Whether the window doubles in every round trip at first (RFC 5681 section 3.1): yes for tcp
+    /// and dctcp, no for bolt and pfabric if absent.
     pub slow_start: Option<bool>,
-    /// Whether repeated acknowledgements tell of a loss (RFC 5681 section 3.2): not with `spray` if absent, for then packets overtake
-    /// each other.
+    /// Whether repeated acknowledgements tell of a loss (RFC 5681 section 3.2): not with `spray` if
+    /// absent, for then packets overtake each other.
     pub fast_retransmit: Option<bool>,
-    /// The shortest retransmission timeout (RFC 6298 section 2.4), which is also the first one: 5 ms, for pfabric three round trips if
-    /// absent.
+    /// The shortest retransmission timeout (RFC 6298 section 2.4), which is also the first one: 5
+    /// ms, for pfabric three round trips if absent.
     pub min_rto: Option<Time>,
-    /// The switches it passes, by routes of its own, each with the port by which it is left where links are
-    /// parallel (`s1:3`).
+    /// The switches it passes, by routes of its own, each with the port by which it is left where
+    /// links are parallel (`s1:3`).
     pub path: Option<Vec<String>>,
-    /// With `pattern`: the paths, of which each pair of hosts takes one that begins and ends at their
-    /// switches, in turn where there are several.
+    /// With `pattern`: the paths, of which each pair of hosts takes one that begins and ends at
+    /// their switches, in turn where there are several.
     #[serde(default)]
     pub paths: Vec<Vec<String>>,
 }
@@ -290,7 +292,8 @@ impl Scenario {
     /// Reads a scenario file.
     ///
     /// # Errors
-    /// [`ScenarioError::Syntax`], with line and column; [`ScenarioError::Wrong`] for what no network could do.
+    /// [`ScenarioError::Syntax`], with line and column; [`ScenarioError::Wrong`] for what no
+    /// network could do.
     pub fn from_yaml(text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self =
             serde_saphyr::from_str(text).map_err(|e| ScenarioError::Syntax(e.to_string()))?;

@@ -1,4 +1,5 @@
-//! What senders of flows and of workloads are made of: windows, times, and the first bytes of frames.
+//! What senders of flows and of workloads are made of: windows, times, and the first bytes of
+//! frames.
 
 use plan::ClassId;
 use quantities::BitRate;
@@ -27,7 +28,8 @@ pub(super) struct Ends {
     pub(super) packet: u16,
 }
 
-/// Nanoseconds that a host takes to act on what has arrived, so that a round trip is as long as the scenario says.
+/// Nanoseconds that a host takes to act on what has arrived, so that a round trip is as long as the
+/// scenario says.
 ///
 /// # Errors
 /// A scenario whose round trips are too short for the network.

@@ -1,4 +1,5 @@
-//! A simulation under way: run a slice of virtual time at a time, looked at in between, and changed by hand.
+//! A simulation under way: run a slice of virtual time at a time, looked at in between, and changed
+//! by hand.
 
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ use super::world::{Stop, World};
 use super::{Outcome, Plots, SimulateError, Threads, start};
 use crate::embedded::Network;
 
-/// See the module documentation. Slices change nothing: a simulation that is run in many gives the same figures as one that is
-/// run to its end at once.
+/// See the module documentation. Slices change nothing: a simulation that is run in many gives the
+/// same figures as one that is run to its end at once.
 pub struct Session {
     plan: Arc<CheckedPlan>,
     scenario: Scenario,
@@ -90,7 +91,8 @@ pub struct State {
     pub pauses: Vec<PauseChange>,
     /// By flow that the scenario names.
     pub flows: Vec<FlowState>,
-    /// Bytes that ports of switches have sent so far: switch by number, port, bytes; ports that sent nothing are left out.
+    /// Bytes that ports of switches have sent so far: switch by number, port, bytes; ports that
+    /// sent nothing are left out.
     pub sent: Vec<(u32, PortId, u64)>,
     /// Links that are down, by number.
     pub failed: Vec<u32>,
@@ -103,7 +105,8 @@ pub struct State {
 }
 
 impl Session {
-    /// A simulation in which nothing has happened yet. With `observe`, samples are kept of which plots are drawn.
+    /// A simulation in which nothing has happened yet. With `observe`, samples are kept of which
+    /// plots are drawn.
     ///
     /// # Errors
     /// As [`super::simulate`].
@@ -163,8 +166,9 @@ impl Session {
         self.world.events()
     }
 
-    /// Runs until a time in nanoseconds, or for so many events and those that are simulated together with the last of them (of the
-    /// whole network, some hundreds of nanoseconds); whether the time was reached.
+    /// Runs until a time in nanoseconds, or for so many events and those that are simulated
+    /// together with the last of them (of the whole network, some hundreds of nanoseconds); whether
+    /// the time was reached.
     ///
     /// # Errors
     /// [`SimulateError`] if tables cannot be changed as the scenario says.

@@ -15,8 +15,8 @@ use super::error::ScenarioError;
 use super::quantity::{Size, Speed};
 use super::scenario::SwitchSpec;
 
-/// The shared buffer of a switch: dynamic thresholds, and headroom for every port and lossless priority
-/// (TaggerDraft section 3.3).
+/// The shared buffer of a switch: dynamic thresholds, and headroom for every port and lossless
+/// priority (TaggerDraft section 3.3).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SwitchBuffer {
     /// Name of the switch.
@@ -99,10 +99,12 @@ impl SwitchBuffer {
 }
 
 impl LosslessFile {
-    /// The file that makes a process this switch of the plan, as `switch --lossless BUILD/switches/NAME` does.
+    /// The file that makes a process this switch of the plan, as `switch --lossless
+    /// BUILD/switches/NAME` does.
     ///
     /// # Errors
-    /// [`ScenarioError::Wrong`] for frames longer than the file can say, and as [`SwitchBuffer::of_plan`].
+    /// [`ScenarioError::Wrong`] for frames longer than the file can say, and as
+    /// [`SwitchBuffer::of_plan`].
     pub fn of_plan(plan: &CheckedPlan, switch: SwitchId) -> Result<Self, ScenarioError> {
         let wanted = SwitchBuffer::of_plan(plan, switch)?;
         let packet = u16::try_from(wanted.longest_frame_bytes)

@@ -63,7 +63,8 @@ pub(super) fn world(
     }))
 }
 
-/// What each switch and its hosts have to do, if all links are used alike: in megabits per second that they send.
+/// What each switch and its hosts have to do, if all links are used alike: in megabits per second
+/// that they send.
 fn work(live: &Live, hosts: &Hosts, uplinks: &[PeerPort]) -> Vec<u64> {
     let rates = live.buffers.iter().map(|config| {
         let ports = config.ports.iter().map(|port| port.rate.get() / 1_000_000);

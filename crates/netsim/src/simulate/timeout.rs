@@ -14,7 +14,8 @@ pub(super) struct RoundTrips {
     pub(super) most: u64,
 }
 
-/// The timeout of one sender. Without timestamps one packet is timed at a time, and none that was sent twice (RFC 6298 section 3).
+/// The timeout of one sender. Without timestamps one packet is timed at a time, and none that was
+/// sent twice (RFC 6298 section 3).
 #[derive(Clone, Debug)]
 pub(super) struct Timeout {
     least: u64,
@@ -27,8 +28,9 @@ pub(super) struct Timeout {
 }
 
 impl Timeout {
-    /// A timeout that is never shorter than `least`; always this long if it is fixed. Until something is measured it is as long as
-    /// the shortest, not a second (RFC 6298 section 2.1): hosts of a data center know the order of their round-trip times.
+    /// A timeout that is never shorter than `least`; always this long if it is fixed. Until
+    /// something is measured it is as long as the shortest, not a second (RFC 6298 section 2.1):
+    /// hosts of a data center know the order of their round-trip times.
     pub(super) fn new(least: u64, fixed: bool) -> Self {
         Self {
             least,

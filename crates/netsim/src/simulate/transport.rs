@@ -16,16 +16,19 @@ pub enum TransportSpec {
     /// Sends at its rate, whatever happens: RDMA without congestion control.
     #[default]
     Open,
-    /// TCP: a window that grows until something is lost (RFC 5681, NewReno's recovery by RFC 6582, timeouts by RFC 6298).
+    /// TCP: a window that grows until something is lost (RFC 5681, NewReno's recovery by RFC 6582,
+    /// timeouts by RFC 6298).
     Tcp,
     /// DCTCP: a window that follows the share of marked packets (RFC 8257).
     Dctcp,
-    /// TCP-Bolt (Stephens15 chapter 3): DCTCP that begins with a window of a whole bandwidth-delay product.
+    /// TCP-Bolt (Stephens15 chapter 3): DCTCP that begins with a window of a whole bandwidth-delay
+    /// product.
     Bolt,
     /// DCQCN: a rate that follows the receiver's congestion notifications.
     Dcqcn,
-    /// pFabric (pFabric13 section 4.3): a first window of a whole bandwidth-delay product, and of losses only timeouts tell, which are
-    /// short and never grow. For switches with `ranked` queues.
+    /// pFabric (pFabric13 section 4.3): a first window of a whole bandwidth-delay product, and of
+    /// losses only timeouts tell, which are short and never grow. For switches with `ranked`
+    /// queues.
     Pfabric,
 }
 

@@ -1,6 +1,7 @@
-//! SONiC's PFC watchdog (SonicWatchdog): at every poll it looks at each lossless queue of each switch. A queue that has
-//! packets, hears PFC and has sent nothing for the detection time is in a storm: PFC is not obeyed there any more, and its
-//! packets are thrown away, or sent. When no PFC has been heard for the restoration time, all is as before.
+//! SONiC's PFC watchdog (SonicWatchdog): at every poll it looks at each lossless queue of each
+//! switch. A queue that has packets, hears PFC and has sent nothing for the detection time is in a
+//! storm: PFC is not obeyed there any more, and its packets are thrown away, or sent. When no PFC
+//! has been heard for the restoration time, all is as before.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! Senders with a window, in packets: TCP (RFC 5681, with NewReno's recovery, RFC 6582), DCTCP (RFC 8257), TCP-Bolt (Stephens15
-//! chapter 3), pFabric (pFabric13). All packets of a flow count alike, so that a segment is a packet.
+//! Senders with a window, in packets: TCP (RFC 5681, with NewReno's recovery, RFC 6582), DCTCP (RFC
+//! 8257), TCP-Bolt (Stephens15 chapter 3), pFabric (pFabric13). All packets of a flow count alike,
+//! so that a segment is a packet.
 
 use super::timeout::Timeout;
 
@@ -11,7 +12,8 @@ const OFFERED: f64 = 1_000.0;
 const LEAST_THRESHOLD: f64 = 2.0;
 /// So many acknowledgements of the same packet tell of a loss (RFC 5681 section 3.2).
 const REPEATS: u32 = 3;
-/// After so many timeouts in a row a pFabric sender only asks whether there is a way (pFabric13 section 4.3).
+/// After so many timeouts in a row a pFabric sender only asks whether there is a way (pFabric13
+/// section 4.3).
 const PROBE_AFTER: u32 = 5;
 
 /// How a sender with a window behaves.
@@ -21,7 +23,8 @@ pub(super) struct WindowRules {
     pub(super) ecn: bool,
     /// The first window, in packets.
     pub(super) first: f64,
-    /// Begin by doubling the window in every round trip. Without, the first window is also the slow-start threshold.
+    /// Begin by doubling the window in every round trip. Without, the first window is also the
+    /// slow-start threshold.
     pub(super) slow_start: bool,
     /// Send again what acknowledgements tell is missing.
     pub(super) fast_retransmit: bool,
@@ -50,7 +53,8 @@ pub(super) struct Window {
     restarted: bool,
     /// A packet to be sent again.
     pub(super) again: Option<u64>,
-    /// DCTCP's estimate, the end of the window that it is taken over, and what that window has seen.
+    /// DCTCP's estimate, the end of the window that it is taken over, and what that window has
+    /// seen.
     share: f64,
     round_end: u64,
     seen: u64,
@@ -128,8 +132,8 @@ impl Window {
         }
     }
 
-    /// All packets below `upto` have arrived; the one that this answers was marked or not. `next` is the number of the next new
-    /// packet.
+    /// All packets below `upto` have arrived; the one that this answers was marked or not. `next`
+    /// is the number of the next new packet.
     pub(super) fn acknowledge(&mut self, now: u64, upto: u64, marked: bool, next: u64) {
         if upto < self.acked {
             return;
@@ -154,7 +158,8 @@ impl Window {
         }
         self.restart(now, next);
         if marked && self.rules.ecn {
-            // RFC 3168 section 6.1.2: it does not grow by an acknowledgement that tells of a mark, and falls once per window.
+            // RFC 3168 section 6.1.2: it does not grow by an acknowledgement that tells of a mark,
+            // and falls once per window.
             return self.reduce(upto, next);
         }
         // RFC 5681 equations 2 and 3, by an acknowledgement at a time.
@@ -239,8 +244,8 @@ impl Window {
         }
     }
 
-    /// Nothing was heard for too long: everything is sent again, from `acked` on (RFC 5681 section 3.1, RFC 6298 sections 5.4 to
-    /// 5.6).
+    /// Nothing was heard for too long: everything is sent again, from `acked` on (RFC 5681 section
+    /// 3.1, RFC 6298 sections 5.4 to 5.6).
     pub(super) fn time_out(&mut self, now: u64, next: u64) {
         if self.timeouts_in_a_row == 0 {
             self.threshold = self.half(next);

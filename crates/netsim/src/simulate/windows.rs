@@ -11,17 +11,21 @@ pub struct Windows {
     pub parts: usize,
     /// Threads that ran them.
     pub threads: usize,
-    /// Nanoseconds of virtual time that a window lasts at most: what the shortest cable between two parts takes.
+    /// Nanoseconds of virtual time that a window lasts at most: what the shortest cable between two
+    /// parts takes.
     pub lookahead_ns: u64,
     /// Windows: after each all threads wait for each other once.
     pub windows: u64,
-    /// How often one thread looked at the whole network while the others waited: two more waits for each.
+    /// How often one thread looked at the whole network while the others waited: two more waits for
+    /// each.
     pub looks: u64,
     /// Events in windows.
     pub events: u64,
-    /// The same, of each window only those of the thread that had the most: what takes time if events are dear and waiting is not.
+    /// The same, of each window only those of the thread that had the most: what takes time if
+    /// events are dear and waiting is not.
     pub longest_thread_events: u64,
-    /// The same, of each window only those of the part that had the most, as if every part had a thread.
+    /// The same, of each window only those of the part that had the most, as if every part had a
+    /// thread.
     pub longest_part_events: u64,
     /// Frames, and words between hosts, that went from one part to another.
     pub messages: u64,

@@ -1,12 +1,15 @@
-//! Workloads while they run: jobs that begin by chance, the flows they are made of, and when they are done.
+//! Workloads while they run: jobs that begin by chance, the flows they are made of, and when they
+//! are done.
 //!
-//! A job is one flow to a host drawn at random, or an incast: requests to so many hosts, each of which answers, done when all
-//! answers are there. Every host has its own sequence of drawn numbers, so that jobs are the same whatever the network does to
-//! them; where the next job waits for the last, only its time differs.
+//! A job is one flow to a host drawn at random, or an incast: requests to so many hosts, each of
+//! which answers, done when all answers are there. Every host has its own sequence of drawn
+//! numbers, so that jobs are the same whatever the network does to them; where the next job waits
+//! for the last, only its time differs.
 //!
-//! Nobody knows more than he has been told: a host knows that a flow has arrived when the last acknowledgement is there, or, where
-//! nothing is acknowledged, as long after the arrival as the shortest frame takes. So the parts of a network that are
-//! simulated beside each other need not look into each other.
+//! Nobody knows more than he has been told: a host knows that a flow has arrived when the last
+//! acknowledgement is there, or, where nothing is acknowledged, as long after the arrival as the
+//! shortest frame takes. So the parts of a network that are simulated beside each other need not
+//! look into each other.
 
 use std::sync::Arc;
 
@@ -51,7 +54,8 @@ pub(super) struct Workload {
     pub(super) spray: bool,
     pub(super) packet: u32,
     pub(super) sending: Sending,
-    /// The first bytes of any data frame and of any answer to one: what does not depend on the hosts is right in them.
+    /// The first bytes of any data frame and of any answer to one: what does not depend on the
+    /// hosts is right in them.
     pub(super) data: [u8; HEAD],
     pub(super) answer: [u8; HEAD],
 }
@@ -236,8 +240,9 @@ impl Workloads {
                     .saturating_sub(wire(1, if packets == 1 { last } else { workload.packet }));
                 first + on_link(rest, host) as u64
             }
-            // All answers share the link to the host that asked. They begin to pass it when the first one can be there, and it
-            // takes the least of the hosts' times until the last one is known; no answer is there before its own time.
+            // All answers share the link to the host that asked. They begin to pass it when the
+            // first one can be there, and it takes the least of the hosts' times until the last one
+            // is known; no answer is there before its own time.
             Some(_) => {
                 let frame = if packets == 1 { last } else { workload.packet };
                 let one = on_link(wire(1, frame), host) as u64;

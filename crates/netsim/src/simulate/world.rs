@@ -1,8 +1,10 @@
-//! The simulated network while it runs: its parts, which are simulated beside each other if there are several, and what looks at
-//! all of them at once: the scenario's events, points of plots, the deadlock detector, the PFC watchdog.
+//! The simulated network while it runs: its parts, which are simulated beside each other if there
+//! are several, and what looks at all of them at once: the scenario's events, points of plots, the
+//! deadlock detector, the PFC watchdog.
 //!
-//! What looks at all comes before anything else that happens at its time. Otherwise the order of events is that of
-//! [`Calendar`](super::calendar::Calendar), which does not depend on who simulates what: any partition gives the same bytes.
+//! What looks at all comes before anything else that happens at its time. Otherwise the order of
+//! events is that of [`Calendar`](super::calendar::Calendar), which does not depend on who
+//! simulates what: any partition gives the same bytes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -43,7 +45,8 @@ enum Turn {
 pub(super) struct Trace {
     /// Times of the points.
     pub(super) times: Vec<u64>,
-    /// By flow that the scenario names, and then by workload, bytes that arrived since the point before.
+    /// By flow that the scenario names, and then by workload, bytes that arrived since the point
+    /// before.
     pub(super) arrived: Vec<Vec<u32>>,
     /// Bytes in queues that were not empty, each with the number of the point.
     pub(super) queues: BTreeMap<QueueId, Vec<(u32, u32)>>,
@@ -203,8 +206,9 @@ impl World {
         self.parts.iter().map(|part| part.hosts.delivered).sum()
     }
 
-    /// Runs the one part up to the next event of the scenario, a time before the end, or a number of events in all, whichever comes
-    /// first; several parts are run by [`parallel`](super::parallel).
+    /// Runs the one part up to the next event of the scenario, a time before the end, or a number
+    /// of events in all, whichever comes first; several parts are run by
+    /// [`parallel`](super::parallel).
     pub(super) fn run(&mut self, until: u64, most_events: u64) -> Stop {
         let [part] = &mut self.parts[..] else {
             return Stop::Events;
@@ -355,7 +359,8 @@ impl Whole {
         self.timetable.push(Reverse((at, turn)));
     }
 
-    /// Up to where parts may run by themselves: what is before this time, where they are not to go beyond `until`.
+    /// Up to where parts may run by themselves: what is before this time, where they are not to go
+    /// beyond `until`.
     pub(super) fn bound(&self, until: u64) -> u64 {
         let next = self.timetable.peek().map_or(u64::MAX, |next| next.0.0);
         next.min(until.saturating_add(1))
@@ -366,7 +371,8 @@ impl Whole {
         self.turns
     }
 
-    /// Everything before [`Whole::bound`] has happened in all parts: what looks at all of them does so. Tells why to stop, if so.
+    /// Everything before [`Whole::bound`] has happened in all parts: what looks at all of them does
+    /// so. Tells why to stop, if so.
     pub(super) fn turn(&mut self, until: u64, parts: &mut [&mut Part]) -> Option<Stop> {
         let due = self.timetable.peek().map(|next| next.0);
         let Some((at, turn)) = due.filter(|(at, _)| *at <= until) else {
@@ -429,7 +435,8 @@ impl Whole {
             .collect()
     }
 
-    /// Who forms a group in a part, if switches do so as `near` tells, and hosts are with their switches.
+    /// Who forms a group in a part, if switches do so as `near` tells, and hosts are with their
+    /// switches.
     fn groups(&self, part: u8, near: &Near, homes: &[usize]) -> Groups {
         let switches = self.places.iter().zip(&near.group_of);
         let own = switches.filter(|((of, _), _)| *of == part);

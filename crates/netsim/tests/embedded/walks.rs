@@ -1,5 +1,5 @@
-//! What the interpreter does to a packet equals what the plan's tables say: 10,000 random packets on random walks,
-//! through the generated program and entries of every carrier and rule form.
+//! What the interpreter does to a packet equals what the plan's tables say: 10,000 random packets
+//! on random walks, through the generated program and entries of every carrier and rule form.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use netsim::embedded::Network;
@@ -263,7 +263,8 @@ fn follow(
     }
 }
 
-/// The networks of a plan: with rules, and with SONiC's maps where DSCPs carry its tags and a platform has room for them.
+/// The networks of a plan: with rules, and with SONiC's maps where DSCPs carry its tags and a
+/// platform has room for them.
 fn networks(plan: &CheckedPlan) -> Vec<Network> {
     let mut networks = vec![Network::of(plan.clone()).unwrap()];
     let carrier = plan.carrier();

@@ -11,7 +11,8 @@ use topology::{LinkId, NodeId};
 
 use super::{its_network, play, scenario, with_and_without};
 
-/// All packets in one lossless class, as the simulator has them without tags: what the plan becomes.
+/// All packets in one lossless class, as the simulator has them without tags: what the plan
+/// becomes.
 fn one_class(mut tables: Tables) -> Tables {
     let tag = tables.tagging.classes[0].initial;
     for rules in &mut tables.tagging.rules {
@@ -98,7 +99,8 @@ fn df_fi_does_not_deadlock_when_links_fail() {
     assert!(priorities.len() > 1, "{priorities:?}");
 }
 
-/// Counted to the last packet: what does not arrive was on a link that failed, or in the queue before it.
+/// Counted to the last packet: what does not arrive was on a link that failed, or in the queue
+/// before it.
 #[test]
 fn nothing_is_lost_but_with_the_links_that_fail() {
     let mut scenario = scenario("lossless-failover-plinko");
@@ -133,7 +135,8 @@ fn one_class_for_all_ways_fails_the_proof() {
     assert_eq!(refused.report.cbd_free, Some(false));
 }
 
-/// Hop by hop, along trees, with several routings: whatever the header, packets arrive under failures, lossless or not.
+/// Hop by hop, along trees, with several routings: whatever the header, packets arrive under
+/// failures, lossless or not.
 #[test]
 fn failover_plans_of_every_header_run_under_load() {
     for (plan, class) in [

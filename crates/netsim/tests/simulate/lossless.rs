@@ -1,5 +1,5 @@
-//! Losslessness under pressure: ten million packets and not one lost, headroom that is just enough, and what happens
-//! when it is one frame less.
+//! Losslessness under pressure: ten million packets and not one lost, headroom that is just enough,
+//! and what happens when it is one frame less.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use netsim::embedded::Network;
@@ -51,8 +51,9 @@ fn lossless(report: &SimulationReport) -> u64 {
     flows.map(|f| f.arrived).sum()
 }
 
-/// Full load, incasts that come and go, a host that pauses its switch, and lossy packets that PFC frames wait behind:
-/// nothing lossless is lost, whatever is lossy. Two networks at once, for there are two cores.
+/// Full load, incasts that come and go, a host that pauses its switch, and lossy packets that PFC
+/// frames wait behind: nothing lossless is lost, whatever is lossy. Two networks at once, for there
+/// are two cores.
 #[test]
 fn ten_million_packets_and_none_is_lost() {
     let pressure = |micros: f64, hosts: u32, seed: u32| {
@@ -100,8 +101,8 @@ events:
     }
 }
 
-/// A sender at full rate into a switch whose way on is paused, while frames go back to the sender one after the other:
-/// the PFC frame has to wait for one of them, as long as `phase` says.
+/// A sender at full rate into a switch whose way on is paused, while frames go back to the sender
+/// one after the other: the PFC frame has to wait for one of them, as long as `phase` says.
 fn fill(network: &Network, phase: u64, headroom: Option<u64>) -> SimulationReport {
     let text = format!(
         "
@@ -154,7 +155,8 @@ fn the_calculated_headroom_is_enough_and_one_frame_less_is_not() {
     assert!(classes(&report).all(|c| c.headroom_peak_bytes <= c.headroom_bytes));
 }
 
-/// What waits in buffers when the senders stop still arrives, but not within the time that throughput is measured over.
+/// What waits in buffers when the senders stop still arrives, but not within the time that
+/// throughput is measured over.
 #[test]
 fn no_host_hears_more_than_its_link_carries() {
     let network = clos(2, 2, 2, Metres::new(100));

@@ -1,5 +1,6 @@
-//! The papers' scenarios in virtual time: deadlocks that form without tags and not with them, pauses that
-//! cross a change of priority, shares. The scenario files are those of `examples/scenarios`.
+//! The papers' scenarios in virtual time: deadlocks that form without tags and not with them,
+//! pauses that cross a change of priority, shares. The scenario files are those of
+//! `examples/scenarios`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod bolt;
@@ -71,8 +72,8 @@ fn near(value: f64, expected: f64) -> bool {
     (value - expected).abs() <= expected * 0.05
 }
 
-/// The links of a flow with a path, first as the file says, then under the `route` events that come before
-/// `at_ms`, host links too.
+/// The links of a flow with a path, first as the file says, then under the `route` events that come
+/// before `at_ms`, host links too.
 fn links(scenario: &Scenario, name: &str, at_ms: u64) -> Vec<(String, String)> {
     let flow = scenario
         .flows
@@ -162,8 +163,8 @@ fn a_routing_loop_takes_a_neighbour_down_only_without_tags() {
     }
 }
 
-/// The deadlock outlives its cause: a lossy flow over the same switches, by routes that go wrong and are mended with
-/// those of flow 1, shows that the loop is gone while flow 2 still stands.
+/// The deadlock outlives its cause: a lossy flow over the same switches, by routes that go wrong
+/// and are mended with those of flow 1, shows that the loop is gone while flow 2 still stands.
 #[test]
 fn a_deadlock_stays_when_its_cause_is_mended() {
     let mut scenario = scenario("routing-loop");
@@ -293,8 +294,8 @@ fn bounces(name: &str, cycle: [&str; 4]) {
     }
 }
 
-/// TaggerDraft section 7.1: what is paused stops without a loss, what is not goes on; and section 6.3: with
-/// EG_PRIO tied to ING_PRIO packets are lost.
+/// TaggerDraft section 7.1: what is paused stops without a loss, what is not goes on; and section
+/// 6.3: with EG_PRIO tied to ING_PRIO packets are lost.
 #[test]
 fn pauses_cross_a_change_of_priority() {
     for (name, classes) in [
@@ -377,7 +378,8 @@ fn three_flows_over_a_cycle_stand_still_only_without_tags() {
     }
 }
 
-/// TaggerDraft section 7.4: the bottleneck stays full; the class that is joined by bounced packets pays.
+/// TaggerDraft section 7.4: the bottleneck stays full; the class that is joined by bounced packets
+/// pays.
 #[test]
 fn reused_priorities_keep_the_link_full() {
     let mut scenario = scenario("priority-reuse");
@@ -396,8 +398,8 @@ fn reused_priorities_keep_the_link_full() {
         let flow = reused.flow(name).unwrap();
         assert!(near(flow.gbps, full / part), "{flow:?}");
     }
-    // What it is compared with: user 2 keeps away from where user 1 bounces to, for one priority more. The link is no
-    // fuller, but flow 3 has a third of it.
+    // What it is compared with: user 2 keeps away from where user 1 bounces to, for one priority
+    // more. The link is no fuller, but flow 3 has a third of it.
     let plan = &mut scenario.network.as_mut().unwrap().plan;
     plan.classes = Some(3);
     scenario.flows[2].class = 2;
@@ -453,8 +455,8 @@ events:
     assert_eq!(deadlock(), deadlock());
 }
 
-/// Where only the switches at failed links react, packets that come back are sent on by another way: none goes round until its
-/// TTL ends.
+/// Where only the switches at failed links react, packets that come back are sent on by another
+/// way: none goes round until its TTL ends.
 #[test]
 fn local_rerouting_loses_no_packet_that_has_a_way() {
     let of = |topology: &str, failed: &[&str]| {
@@ -498,7 +500,8 @@ events:
     }
 }
 
-/// Window and rate control share a bottleneck; TCP-Bolt keeps queues short enough for ECN and loses nothing.
+/// Window and rate control share a bottleneck; TCP-Bolt keeps queues short enough for ECN and loses
+/// nothing.
 #[test]
 fn congestion_control_shares_a_bottleneck() {
     let network = network(&clos(2, 1, 4), &TaggerOptions::default());
@@ -728,9 +731,9 @@ fn failures_under_load_deadlock_without_tags_and_not_with_them() {
     }
 }
 
-/// FC23 section 6.2: with all flows between opposite switches on clockwise paths, shortest paths deadlock, with
-/// DCQCN too; virtual up-down paths and edge-disjoint spanning trees do not, and the proof finds that one tag
-/// carries them. Up-down paths carry more than trees.
+/// FC23 section 6.2: with all flows between opposite switches on clockwise paths, shortest paths
+/// deadlock, with DCQCN too; virtual up-down paths and edge-disjoint spanning trees do not, and the
+/// proof finds that one tag carries them. Up-down paths carry more than trees.
 #[test]
 fn four_switches_deadlock_by_shortest_paths_only() {
     for name in ["ecmp", "virtual-up-down", "edst"] {
@@ -755,8 +758,8 @@ fn four_switches_deadlock_by_shortest_paths_only() {
             } else {
                 assert_eq!((without.deadlocks, without.stuck_queues), (0, 0), "{name}");
             }
-            // The fullest link carries 24 flows, of a tree 32; PFC stops a host's flows all at once, so that the others,
-            // whose links are free, go in step with them.
+            // The fullest link carries 24 flows, of a tree 32; PFC stops a host's flows all at
+            // once, so that the others, whose links are free, go in step with them.
             let fullest = if name == "edst" { 32.0 } else { 24.0 };
             let share = 50.0 * 1500.0 / 1524.0 / fullest;
             assert!(near(with.gbps, 192.0 * share), "{name}: {}", with.gbps);
@@ -775,7 +778,8 @@ fn four_switches_deadlock_by_shortest_paths_only() {
     assert_eq!((with.deadlocks, without.deadlocks), (0, 1));
 }
 
-/// FC23 section 6.2, balanced allocation: the same circle of dependencies, but no deadlock; the network is full.
+/// FC23 section 6.2, balanced allocation: the same circle of dependencies, but no deadlock; the
+/// network is full.
 #[test]
 fn four_switches_with_balanced_paths_do_not_deadlock() {
     let mut scenario = scenario("four-switches-ecmp");
@@ -802,8 +806,8 @@ fn four_switches_with_balanced_paths_do_not_deadlock() {
     }
 }
 
-/// TaggerDraft section 7.5: a second lossless space keeps messages from losses; without one some wait for a
-/// retransmission, and where nothing may bounce none arrive.
+/// TaggerDraft section 7.5: a second lossless space keeps messages from losses; without one some
+/// wait for a retransmission, and where nothing may bounce none arrive.
 #[test]
 fn a_second_lossless_space_keeps_messages_from_losses() {
     let run = |scheme, seed| {
@@ -829,7 +833,8 @@ fn a_second_lossless_space_keeps_messages_from_losses() {
         (times, large, report.losses.lossy)
     };
     let (lossless, straight) = (run(1, 1), run(3, 1));
-    // Whose packet finds a full queue is chance: with most seeds, not with the first, it is a message's too.
+    // Whose packet finds a full queue is chance: with most seeds, not with the first, it is a
+    // message's too.
     let mut seeds = (1..=6)
         .map(|seed| run(2, seed))
         .inspect(|lossy| assert!(lossy.2 > 0));

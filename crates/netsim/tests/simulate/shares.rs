@@ -1,4 +1,5 @@
-//! Max-min fair shares, computed from topologies and paths alone: what the simulator's figures are held against.
+//! Max-min fair shares, computed from topologies and paths alone: what the simulator's figures are
+//! held against.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +68,8 @@ pub(crate) fn spread(topology: &Topology, from: &str, to: &str) -> Use {
     uses
 }
 
-/// Max-min fair shares, by filling all flows alike until a link is full; each link carries `capacity`.
+/// Max-min fair shares, by filling all flows alike until a link is full; each link carries
+/// `capacity`.
 pub(crate) fn max_min(flows: &[Use], capacity: f64) -> Vec<f64> {
     let mut share = vec![None; flows.len()];
     let links: BTreeSet<_> = flows.iter().flat_map(Use::keys).collect();

@@ -1,4 +1,5 @@
-//! Switches under SONiC: the bounce deadlocks with maps that know no tags and not with ours; what the PFC watchdog is worth.
+//! Switches under SONiC: the bounce deadlocks with maps that know no tags and not with ours; what
+//! the PFC watchdog is worth.
 
 use netsim::embedded::Network;
 use netsim::simulate::{Scenario, Time, WatchdogAction, WatchdogSpec};
@@ -82,7 +83,8 @@ fn a_watchdog_breaks_a_deadlock_and_drops_what_is_innocent() {
     assert_eq!(forwarding.dropped, 0);
 }
 
-/// The deadlock is there after 2.4 ms. At 4 ms queues that stand still have sent since the look before; at 8 ms they have not.
+/// The deadlock is there after 2.4 ms. At 4 ms queues that stand still have sent since the look
+/// before; at 8 ms they have not.
 #[test]
 fn a_watchdog_needs_two_looks() {
     let time = Time(Nanos::new(4_000_000));

@@ -206,7 +206,8 @@ proptest! {
     }
 }
 
-/// A scenario until shortly after its last event and the start of its last flow: what comes then is more of the same.
+/// A scenario until shortly after its last event and the start of its last flow: what comes then is
+/// more of the same.
 fn shortened(scenario: &Scenario) -> Scenario {
     let events = scenario.events.iter().map(|event| event.at.0.get());
     let starts = scenario

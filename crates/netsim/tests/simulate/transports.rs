@@ -70,7 +70,8 @@ flows:
     assert!(found.completed_us > flow(&without, "f").completed_us);
 }
 
-/// Packets that a window lets go in each round trip, by arithmetic alone: 1.2192 us a packet, 240 us a round.
+/// Packets that a window lets go in each round trip, by arithmetic alone: 1.2192 us a packet, 240
+/// us a round.
 fn expected_us(first: u64, packets: u64) -> f64 {
     let (mut window, mut left, mut rounds) = (first, packets, 0.0);
     while left > window && window < 197 {
@@ -117,7 +118,8 @@ flows:
 "
         ))
     };
-    // Ten round trips: 10 + 11 + ... packets, one less each where a window is not quite whole yet; or doubling up to line rate.
+    // Ten round trips: 10 + 11 + ... packets, one less each where a window is not quite whole yet;
+    // or doubling up to line rate.
     let linear = flow(&scenario(false), "flow").arrived;
     assert!((135..=145).contains(&linear), "{linear}");
     assert!(flow(&scenario(true), "flow").arrived > 800);
@@ -206,7 +208,8 @@ flows:
 
 #[test]
 fn spraying_does_without_fast_retransmit() {
-    // Two flows over all ways: packets overtake each other where queues differ, and nothing is lost.
+    // Two flows over all ways: packets overtake each other where queues differ, and nothing is
+    // lost.
     let report = run("
 duration: 5ms
 flows:

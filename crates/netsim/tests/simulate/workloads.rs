@@ -31,7 +31,8 @@ fn incasts_arrive_as_often_as_they_should_and_an_undisturbed_one_takes_the_optim
     assert_eq!(sizes, [2_000, 4_000, 8_000]);
     for found in &workload.completions {
         assert_eq!(found.unfinished, 0);
-        // Ten answers share a link: 240 us for the request and the first answer's way, then their bytes.
+        // Ten answers share a link: 240 us for the request and the first answer's way, then their
+        // bytes.
         let bytes = 10.0 * (found.bytes as f64 + 24.0 * (found.bytes as f64 / 1_500.0).ceil());
         let optimum = 240.0 + bytes * 8.0 / 1e4;
         assert!(
@@ -55,7 +56,8 @@ fn closed_loops_have_one_flow_per_host_at_a_time() {
   - { name: background, arrivals: { closed: 1ms }, sizes: [100KB], transport: bolt, stop: 45ms }
 ");
     let found = &report.workloads[0].completions[0];
-    // A flow takes 200 us and more, and a round trip and half a millisecond pass before the next: fewer than 45 / (0.2 + 0.5).
+    // A flow takes 200 us and more, and a round trip and half a millisecond pass before the next:
+    // fewer than 45 / (0.2 + 0.5).
     let most = 16.0 * 45.0 / 0.7;
     assert!(
         (found.jobs as f64) < most && found.jobs as f64 > most / 3.0,

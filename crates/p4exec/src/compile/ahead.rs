@@ -1,8 +1,9 @@
 //! Looking ahead: the first look-up of many packets at once, before the first of them is run.
 //!
-//! A look-up in a large table waits for memory, and a packet that is run to its end cannot begin the next one's. So the executor
-//! first runs a batch's packets only as far as their first look-up (`codegen/ahead.rs`), looks up all of those keys together
-//! (`tables/table/together.rs`), and then runs the packets, which find the answers waiting.
+//! A look-up in a large table waits for memory, and a packet that is run to its end cannot begin
+//! the next one's. So the executor first runs a batch's packets only as far as their first look-up
+//! (`codegen/ahead.rs`), looks up all of those keys together (`tables/table/together.rs`), and then
+//! runs the packets, which find the answers waiting.
 
 use std::sync::Arc;
 
@@ -41,7 +42,8 @@ pub(super) struct LookAhead([FirstLookUps; 2]);
 /// The first look-ups of at most [`TOGETHER`] packets, as far as they can be known.
 #[derive(Debug, Default)]
 struct FirstLookUps {
-    /// The table that the first of them comes to; packets of one batch nearly always come to the same.
+    /// The table that the first of them comes to; packets of one batch nearly always come to the
+    /// same.
     table: Option<usize>,
     /// Which packets come to it, by their places.
     packets: [usize; TOGETHER],

@@ -1,9 +1,11 @@
-//! What look-ups came to lately: per table, a small direct-mapped store from key words to the action that is run, its data, and
-//! whether an entry matched. Compiled code asks here before it asks the helper, which writes the answer down.
+//! What look-ups came to lately: per table, a small direct-mapped store from key words to the
+//! action that is run, its data, and whether an entry matched. Compiled code asks here before it
+//! asks the helper, which writes the answer down.
 //!
-//! An answer is more than what [`Memo`](super::memo::Memo) keeps, which knows only the entry: it holds only of tables whose look-ups
-//! change nothing (no direct counters or meters, no times) and pick nothing (no profile), and as long as the table is the one, at the
-//! place in memory, that the answer was found in.
+//! An answer is more than what [`Memo`](super::memo::Memo) keeps, which knows only the entry: it
+//! holds only of tables whose look-ups change nothing (no direct counters or meters, no times) and
+//! pick nothing (no profile), and as long as the table is the one, at the place in memory, that the
+//! answer was found in.
 
 use p4ir::{Entity as _, TableId, ValidProgram};
 
@@ -89,7 +91,8 @@ impl Answers {
         }
     }
 
-    /// Brings the places in line with the state. None are kept while look-ups are made ahead, whose answers would wait in vain.
+    /// Brings the places in line with the state. None are kept while look-ups are made ahead, whose
+    /// answers would wait in vain.
     pub(super) fn refresh(&mut self, state: &RuntimeState, looks_ahead: bool) {
         let RuntimeState { control, data } = state;
         for kept in &mut self.kept {
@@ -120,7 +123,8 @@ impl Answers {
     }
 }
 
-/// Whether look-ups of a table change nothing and pick nothing, but for times, which entries may keep.
+/// Whether look-ups of a table change nothing and pick nothing, but for times, which entries may
+/// keep.
 pub(super) fn is_plain(table: &p4ir::Table) -> bool {
     table.direct.is_empty() && table.implementation.is_none()
 }

@@ -1,9 +1,9 @@
-//! Small tables as compiled code reads them by itself: a copy of the entries, and of the actions they
-//! come to, in one run of words.
+//! Small tables as compiled code reads them by itself: a copy of the entries, and of the actions
+//! they come to, in one run of words.
 //!
-//! An image is a copy so that compiled code holds no pointer into the state, which the control plane
-//! changes and swaps between two calls. It is made anew when the [`Revision`] of what it was made
-//! from has changed; a table that does not suit has none, and compiled code calls
+//! An image is a copy so that compiled code holds no pointer into the state, which the control
+//! plane changes and swaps between two calls. It is made anew when the [`Revision`] of what it was
+//! made from has changed; a table that does not suit has none, and compiled code calls
 //! [`Runtime::apply`](super::runtime::Runtime::apply) for it.
 //!
 //! ```text
@@ -17,7 +17,8 @@
 //!            table's list, then its data
 //! ```
 //!
-//! Rows of a table are equally long, so that where one is follows from its number without another load.
+//! Rows of a table are equally long, so that where one is follows from its number without another
+//! load.
 
 use p4ir::{Entity as _, TableId, ValidProgram};
 
@@ -292,7 +293,8 @@ impl<'a> Artist<'a> {
         self.table.default_row().unwrap_or_default()
     }
 
-    /// Draws what an entry or a miss comes to in a table without a profile; `None` if that cannot be drawn.
+    /// Draws what an entry or a miss comes to in a table without a profile; `None` if that cannot
+    /// be drawn.
     fn own(&mut self, nth: usize, slot: Option<Slot>) -> Option<()> {
         let row = match slot {
             Some(slot) => {

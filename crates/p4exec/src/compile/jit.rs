@@ -2,12 +2,13 @@
 //!
 //! Compiled code is called with a [`Ctx`] and the frame, and calls back through [`Helper`]s. What
 //! makes this sound: [`Session`] is the only caller; it fills the `Ctx` with pointers that live
-//! until the call returns; the code generator is the only author of the code (in this process, or in
-//! another one of the same build, which [`Object::check`](super::object::Object) asks for), reads and writes the
-//! frame and the output only within the bounds that the layout gave it, and the packet only after it
-//! compared with its length; helpers make references only for their own duration, while the code
-//! that called them waits. The function of all blocks takes the packets of a batch from where they lie, and writes bytes, departures
-//! and drops where [`Session::run_whole`] made room for all of them.
+//! until the call returns; the code generator is the only author of the code (in this process, or
+//! in another one of the same build, which [`Object::check`](super::object::Object) asks for),
+//! reads and writes the frame and the output only within the bounds that the layout gave it, and
+//! the packet only after it compared with its length; helpers make references only for their own
+//! duration, while the code that called them waits. The function of all blocks takes the packets of
+//! a batch from where they lie, and writes bytes, departures and drops where [`Session::run_whole`]
+//! made room for all of them.
 
 #![allow(unsafe_code)]
 
@@ -34,7 +35,8 @@ use crate::path::Pass;
 use crate::state::{ExternState, RuntimeState};
 use crate::tables::TOGETHER;
 
-/// [`prefetch`](crate::prefetch) of what lies so many bytes behind: parts of what cannot be looked at before it is in the cache.
+/// [`prefetch`](crate::prefetch) of what lies so many bytes behind: parts of what cannot be looked
+/// at before it is in the cache.
 #[inline]
 pub fn prefetch_behind<T: ?Sized>(place: &T, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -91,7 +93,8 @@ pub(super) struct Ctx {
     start: *mut u8,
     /// Where the next departure goes.
     sent: *mut Departure,
-    /// Where the next packet is noted that is dropped: twice its number, and one more if egress dropped it.
+    /// Where the next packet is noted that is dropped: twice its number, and one more if egress
+    /// dropped it.
     dropped: *mut u64,
     /// Where the key of a look-up goes that is found ahead, room for [`KEY_WORDS`].
     key: *mut u64,
@@ -184,8 +187,8 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Where the counters of a state are, by extern object. They stay there as long as nobody changes the state but packets,
-    /// which count and do not make or remove counters.
+    /// Where the counters of a state are, by extern object. They stay there as long as nobody
+    /// changes the state but packets, which count and do not make or remove counters.
     pub(super) fn find(counters: &mut Vec<Self>, state: &mut RuntimeState) {
         counters.clear();
         let externs = state.data.externs_mut().iter_mut();
@@ -242,7 +245,8 @@ pub(super) mod field {
     pub(in crate::compile) const DROPPED: i32 = offset_of!(Ctx, dropped) as i32;
     pub(in crate::compile) const KEY: i32 = offset_of!(Ctx, key) as i32;
 
-    /// Those that stay as they are while code runs; what they are of a packet, the function of all blocks does not read here.
+    /// Those that stay as they are while code runs; what they are of a packet, the function of all
+    /// blocks does not read here.
     pub(in crate::compile) const CONSTANT: [i32; 8] = [
         PACKET,
         PACKET_LEN,
@@ -255,7 +259,8 @@ pub(super) mod field {
     ];
 }
 
-/// What compiled code takes for granted of the build that runs it, besides the order of its helpers.
+/// What compiled code takes for granted of the build that runs it, besides the order of its
+/// helpers.
 pub(super) const ABI: &[u32] = &[
     size_of::<Ctx>() as u32,
     size_of::<Addresses>() as u32,
@@ -320,7 +325,8 @@ pub(super) const ABI: &[u32] = &[
     Helper::COUNT,
 ];
 
-/// What the function that looks ahead returns for the first table, and one more for each after it. Less says that there is no look-up.
+/// What the function that looks ahead returns for the first table, and one more for each after it.
+/// Less says that there is no look-up.
 pub(super) const FIRST_TABLE: u64 = 16;
 
 /// A compiled block. It returns 0, or 1 if it aborted the packet; the parser returns its error.
@@ -359,8 +365,8 @@ fn way_of_code(code: u64) -> Way {
 }
 
 impl Code {
-    /// Takes over a finished module and the addresses of its blocks, all that the program's architecture has, of
-    /// the function of all, and of the one that looks ahead.
+    /// Takes over a finished module and the addresses of its blocks, all that the program's
+    /// architecture has, of the function of all, and of the one that looks ahead.
     pub(super) fn new(
         module: JITModule,
         blocks: Vec<*const u8>,
@@ -501,9 +507,10 @@ impl<'a> Session<'a> {
         ended
     }
 
-    /// Runs all blocks of a program that has a function for that on packets of a batch, the first of which has this number,
-    /// until one leaves the short way; which that is, and how. Those before it were dropped, or sent: headers of at most `room` bytes,
-    /// then the payload. They are at most [`TOGETHER`].
+    /// Runs all blocks of a program that has a function for that on packets of a batch, the first
+    /// of which has this number, until one leaves the short way; which that is, and how. Those
+    /// before it were dropped, or sent: headers of at most `room` bytes, then the payload. They are
+    /// at most [`TOGETHER`].
     pub(super) fn run_whole(
         &mut self,
         now: Nanos,
@@ -528,8 +535,9 @@ impl<'a> Session<'a> {
         // The function counts on before it looks at a packet.
         self.ctx.arrival = (first as u64).wrapping_sub(1);
         let code = self.run_arrivals(whole, now, packets);
-        // SAFETY: the pointers lie in the spare capacities; compiled code wrote all bytes and departures before them, of which
-        // there are at most as many as packets, of at most `room` bytes and what the packets have.
+        // SAFETY: the pointers lie in the spare capacities; compiled code wrote all bytes and
+        // departures before them, of which there are at most as many as packets, of at most `room`
+        // bytes and what the packets have.
         unsafe {
             let bytes = usize::try_from(self.ctx.start.offset_from(from)).unwrap_or(0);
             out.bytes.set_len(written + bytes);
@@ -552,8 +560,9 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs a packet as far as the first table that compiled code does not look up by itself, if it comes to one and nothing
-    /// that packets change lies before it: the table, and the key as the table packs it. Nothing else happens.
+    /// Runs a packet as far as the first table that compiled code does not look up by itself, if it
+    /// comes to one and nothing that packets change lies before it: the table, and the key as the
+    /// table packs it. Nothing else happens.
     #[inline]
     pub(super) fn look_ahead(
         &mut self,
@@ -626,7 +635,8 @@ impl Ctx {
     ///
     /// As for [`Ctx::runtime`].
     unsafe fn packet<'c>(ctx: *mut Ctx) -> (&'c [u8], usize) {
-        // SAFETY: `Session`, or the function of all blocks, took both from one slice, which outlives the call.
+        // SAFETY: `Session`, or the function of all blocks, took both from one slice, which
+        // outlives the call.
         unsafe {
             let bytes = slice::from_raw_parts((*ctx).packet, (*ctx).packet_len as usize);
             (bytes, (*ctx).cursor as usize)
@@ -671,8 +681,8 @@ macro_rules! helpers {
 }
 
 helpers! {
-    /// Looks up a table: dense key words and their number, selector bytes and theirs. Sets `args` and `hit`; returns the action's
-    /// place in the table's list, or all ones.
+    /// Looks up a table: dense key words and their number, selector bytes and theirs. Sets `args`
+    /// and `hit`; returns the action's place in the table's list, or all ones.
     Apply = apply(ctx: *mut Ctx, table: u64, key: *const u64, key_len: u64, selector: *const u8, selector_len: u64) {
         let runtime = Ctx::runtime(ctx);
         let key = slice::from_raw_parts(key, key_len as usize);
@@ -740,7 +750,8 @@ helpers! {
         let key = slice::from_raw_parts(key, runtime.value_set_words(set as usize));
         u64::from(runtime.in_value_set(set as usize, key))
     }
-    /// The number of the target of the first of a site's cases that holds the keys; all ones if none does.
+    /// The number of the target of the first of a site's cases that holds the keys; all ones if
+    /// none does.
     FirstCase = search_cases(ctx: *mut Ctx, site: u64, key: *const u64) {
         match Ctx::runtime(ctx).sites.get(site as usize) {
             Some(Site::Cases { keys, key_words, cases }) => {

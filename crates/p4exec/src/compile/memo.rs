@@ -15,7 +15,8 @@ pub(super) const LINES: usize = 256;
 /// A lookup that found nothing.
 const MISS: Slot = Slot::MAX;
 
-/// One answer, on a line of the processor's cache of its own: else every second one would lie on two.
+/// One answer, on a line of the processor's cache of its own: else every second one would lie on
+/// two.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Line {
@@ -26,7 +27,8 @@ struct Line {
 }
 
 impl Line {
-    // Apart from [`Memo::find`], whose stack would else be laid out for a line of it in every lookup.
+    // Apart from [`Memo::find`], whose stack would else be laid out for a line of it in every
+    // lookup.
     #[inline(never)]
     fn set(&mut self, key: [u64; KEY_WORDS], slot: Slot, revision: u64) {
         *self = Self {
@@ -37,7 +39,8 @@ impl Line {
     }
 }
 
-/// Whether keys are the same, word by word: compared as a whole, one would first be written to memory and then waited for.
+/// Whether keys are the same, word by word: compared as a whole, one would first be written to
+/// memory and then waited for.
 #[inline]
 fn same(a: &[u64; KEY_WORDS], b: &[u64; KEY_WORDS]) -> bool {
     let differences = a.iter().zip(b).map(|(a, b)| a ^ b);
@@ -121,8 +124,8 @@ const fn line_at(sum: u64) -> usize {
     (sum >> (64 - LINES.trailing_zeros())) as usize
 }
 
-/// A sum of products of a key's words with odd constants; its top bits are the key's line. Words that are zero add nothing,
-/// so keys with zeros behind have the sum of those without.
+/// A sum of products of a key's words with odd constants; its top bits are the key's line. Words
+/// that are zero add nothing, so keys with zeros behind have the sum of those without.
 #[inline]
 fn sum<const N: usize>(key: [u64; N]) -> u64 {
     key.iter().zip(FACTORS).fold(0, |sum, (word, factor)| {

@@ -2,38 +2,43 @@
 //!
 //! # How it works
 //!
-//! All storage of a program is one flat array of words, the *frame* (`frame.rs`). `codegen/` writes four functions as
-//! Cranelift IR: the parser; checksum verification and ingress; egress; checksum computation and
-//! deparser; and a fifth of all of them, with what `simple_switch` does between them, if the program
-//! reads and writes whole bytes and keeps to the rules that `Unit::blocks` checks. Actions, functions, controls and subparsers are copied into their callers, except those
-//! that are large and called more than once (`plan.rs`). Within a function, what was stored in a word
-//! is kept as a value as long as all paths agree on it; every store also goes to the frame, so that
-//! the other functions and helpers find it there.
+//! All storage of a program is one flat array of words, the *frame* (`frame.rs`). `codegen/` writes
+//! four functions as Cranelift IR: the parser; checksum verification and ingress; egress; checksum
+//! computation and deparser; and a fifth of all of them, with what `simple_switch` does between
+//! them, if the program reads and writes whole bytes and keeps to the rules that `Unit::blocks`
+//! checks. Actions, functions, controls and subparsers are copied into their callers, except those
+//! that are large and called more than once (`plan.rs`). Within a function, what was stored in a
+//! word is kept as a value as long as all paths agree on it; every store also goes to the frame, so
+//! that the other functions and helpers find it there.
 //!
 //! Native code does: control flow, arithmetic up to 64 bits and most of it beyond, extraction and
 //! emission of headers (one comparison with the packet's end per header, words loaded and stored
-//! whole), Internet checksums and CRCs, counters, keys of tables and action data, and lookups in tables
-//! of a few entries, groups of members included, in copies made for it (`image.rs`). It calls out
-//! (`runtime.rs`, through `jit.rs`) for other lookups, other hashes, meters, registers, random numbers, digests,
-//! requests to clone, resubmit or recirculate, value sets, varbits, checksums over the payload,
-//! headers that are not whole bytes, and multiplication, division and shifts by variable amounts of
-//! values beyond 64 bits.
+//! whole), Internet checksums and CRCs, counters, keys of tables and action data, and lookups in
+//! tables of a few entries, groups of members included, in copies made for it (`image.rs`). It
+//! calls out (`runtime.rs`, through `jit.rs`) for other lookups, other hashes, meters, registers,
+//! random numbers, digests, requests to clone, resubmit or recirculate, value sets, varbits,
+//! checksums over the payload, headers that are not whole bytes, and multiplication, division and
+//! shifts by variable amounts of values beyond 64 bits.
 //!
 //! Keys reach the tables packed as they are stored. Exact tables take one probe; what a lookup in
-//! another table found is remembered (`memo.rs`) for as long as the table's entries stay the same; where it changes nothing and picks
-//! nothing, native code finds what it came to by itself (`answers.rs`). While a table is large,
-//! the first look-ups of many packets are made together, before these are run (`ahead.rs`).
+//! another table found is remembered (`memo.rs`) for as long as the table's entries stay the same;
+//! where it changes nothing and picks nothing, native code finds what it came to by itself
+//! (`answers.rs`). While a table is large, the first look-ups of many packets are made together,
+//! before these are run (`ahead.rs`).
 //!
-//! Packets that ask for nothing special stay in one loop that allocates nothing. Where all blocks are one function, the loop is in it:
-//! it takes packet after packet, and writes bytes, departures and drops straight into the batch. Else it is `Machine::forward_some`: in
-//! with parser and ingress, out with egress and deparser. Everything else (clones, multicast, resubmission, recirculation, digests, truncation)
-//! continues on the same [`Path`](crate::path) as in the interpreter, with compiled blocks.
+//! Packets that ask for nothing special stay in one loop that allocates nothing. Where all blocks
+//! are one function, the loop is in it: it takes packet after packet, and writes bytes, departures
+//! and drops straight into the batch. Else it is `Machine::forward_some`: in with parser and
+//! ingress, out with egress and deparser. Everything else (clones, multicast, resubmission,
+//! recirculation, digests, truncation) continues on the same [`Path`](crate::path) as in the
+//! interpreter, with compiled blocks.
 //!
-//! Tofino's six blocks are a function each, and every packet goes the way of `tna_path`, as in the interpreter.
+//! Tofino's six blocks are a function each, and every packet goes the way of `tna_path`, as in the
+//! interpreter.
 //!
-//! Traced packets are run by the interpreter, on the same state: events come at places that compiled
-//! code does not have, and who listens does not hurry. What is sent, and what the state becomes, is the
-//! same.
+//! Traced packets are run by the interpreter, on the same state: events come at places that
+//! compiled code does not have, and who listens does not hurry. What is sent, and what the state
+//! becomes, is the same.
 
 mod ahead;
 mod answers;
@@ -82,7 +87,8 @@ use memo::Memo;
 use runtime::{Foreseen, Runtime, Scratch, append_payload};
 use site::Site;
 
-/// How many packets are fetched to the cache while others are processed: what takes longer than memory does.
+/// How many packets are fetched to the cache while others are processed: what takes longer than
+/// memory does.
 const AHEAD: usize = TOGETHER;
 
 /// A program for v1model or Tofino as machine code. See the module documentation.
@@ -106,7 +112,8 @@ pub struct Compiled {
     counters: Vec<Cells>,
     /// Which ports are up, as the program's metadata has it.
     port_status: Vec<u64>,
-    /// Whether images and counters are those of the state: nobody could change it since they were made.
+    /// Whether images and counters are those of the state: nobody could change it since they were
+    /// made.
     fresh: bool,
     batch: Batch,
     code: Arc<Code>,
@@ -163,7 +170,8 @@ impl Compiled {
         Self::assemble(interpreter, layout, object)
     }
 
-    /// The same, but packets end at a place in the program; `None` if its blocks are not one function, where nothing can be cut.
+    /// The same, but packets end at a place in the program; `None` if its blocks are not one
+    /// function, where nothing can be cut.
     ///
     /// # Errors
     /// As [`Compiled::new`].
@@ -179,8 +187,9 @@ impl Compiled {
         }
     }
 
-    /// Generates the code of a program and proves that its initial state can be made, but runs nothing: what [`Compiled::link`]
-    /// takes, in this process or in another one of the same build on the same machine.
+    /// Generates the code of a program and proves that its initial state can be made, but runs
+    /// nothing: what [`Compiled::link`] takes, in this process or in another one of the same build
+    /// on the same machine.
     ///
     /// # Errors
     /// As [`Compiled::new`].
@@ -191,11 +200,13 @@ impl Compiled {
         codegen::compile(&interpreter.state().control, &info, &layout, None, None)
     }
 
-    /// An executor of a program with the code that [`Compiled::generate`] made of it; the time it takes grows with the size of both.
-    /// The code is believed: whoever reads an object from elsewhere has to know that `generate` wrote it for this very program.
+    /// An executor of a program with the code that [`Compiled::generate`] made of it; the time it
+    /// takes grows with the size of both. The code is believed: whoever reads an object from
+    /// elsewhere has to know that `generate` wrote it for this very program.
     ///
     /// # Errors
-    /// As [`Compiled::new`]; [`BuildError::CodeGenerator`] if the object is of another build, or not whole.
+    /// As [`Compiled::new`]; [`BuildError::CodeGenerator`] if the object is of another build, or
+    /// not whole.
     pub fn link(program: Arc<ValidProgram>, object: Object) -> Result<Self, BuildError> {
         let interpreter = Interpreter::new(Arc::clone(&program))?;
         let layout = FrameLayout::new(&program, &interpreter.shared_info());
@@ -248,7 +259,8 @@ impl Compiled {
         Ok(listing)
     }
 
-    /// Another switch of the same program, with the program's initial state: it shares the machine code.
+    /// Another switch of the same program, with the program's initial state: it shares the machine
+    /// code.
     pub fn sibling(&self) -> Result<Self, BuildError> {
         RuntimeState::new(Arc::clone(&self.program)).map(|state| self.with_state(state))
     }
@@ -279,8 +291,9 @@ impl Compiled {
         }
     }
 
-    /// Exchanges the storage of the packet under way, which means nothing between packets: switches of the same program that
-    /// take turns may share one, so that it stays in the cache. One of another length (an empty one, at first) is made to fit.
+    /// Exchanges the storage of the packet under way, which means nothing between packets: switches
+    /// of the same program that take turns may share one, so that it stays in the cache. One of
+    /// another length (an empty one, at first) is made to fit.
     pub fn swap_frame(&mut self, frame: &mut Vec<u64>) {
         if frame.len() != self.frame.len() {
             *frame = vec![0; self.frame.len()];
@@ -339,7 +352,8 @@ impl Compiled {
     }
 }
 
-/// Headers of the next packets from a place on are on their way to the cache while others are processed.
+/// Headers of the next packets from a place on are on their way to the cache while others are
+/// processed.
 #[inline]
 fn prefetch_headers(packets: &[Arrival<'_>], from: usize) {
     for (_, packet) in packets.iter().skip(from).take(AHEAD) {
@@ -440,7 +454,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes packets all the way, on the short way as long as they ask for nothing special. The first one has this number in the batch.
+    /// Takes packets all the way, on the short way as long as they ask for nothing special. The
+    /// first one has this number in the batch.
     fn forward_some(
         &mut self,
         info: &Arc<V1ModelInfo>,
@@ -545,7 +560,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The short way with a function for each block: how it ended, and the port and replica number with which the packet left ingress.
+    /// The short way with a function for each block: how it ended, and the port and replica number
+    /// with which the packet left ingress.
     fn run_blocks(&mut self, pass: &mut Pass<'_>, out: &mut Vec<u8>) -> (Way, (PortId, u16)) {
         let fields = self.fields;
         let (error, parsed) = self.run_parser(*pass);

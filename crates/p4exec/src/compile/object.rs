@@ -1,8 +1,10 @@
-//! A program as relocatable machine code: what the generator makes and the linker makes callable, in this process or in another.
+//! A program as relocatable machine code: what the generator makes and the linker makes callable,
+//! in this process or in another.
 //!
-//! Nothing in an [`Object`] is an address. Calls between its functions, calls of helpers and loads from tables of constants are
-//! relocations: a place in the code, and the function or [`Symbol`] whose address belongs there. So one process may generate
-//! code, under limits, and another one run it, provided both are the same build of this crate for the same processor.
+//! Nothing in an [`Object`] is an address. Calls between its functions, calls of helpers and loads
+//! from tables of constants are relocations: a place in the code, and the function or [`Symbol`]
+//! whose address belongs there. So one process may generate code, under limits, and another one run
+//! it, provided both are the same build of this crate for the same processor.
 
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -231,7 +233,8 @@ impl Object {
         }
     }
 
-    /// Whether the code can be linked at all, and has so many blocks and no table that the program has not.
+    /// Whether the code can be linked at all, and has so many blocks and no table that the program
+    /// has not.
     pub(super) fn check(&self, program: &ValidProgram, blocks: usize) -> Result<(), BuildError> {
         if self.abi != jit::ABI {
             return Err(broken("the code is for another build of Switchwright"));

@@ -1,5 +1,5 @@
-//! What the generator decides before it writes any code: which callables get a function of their own,
-//! and whether packets are read and written in whole bytes.
+//! What the generator decides before it writes any code: which callables get a function of their
+//! own, and whether packets are read and written in whole bytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,8 +15,8 @@ use crate::v1model::leaf_width;
 /// A callable that is called more than once is copied to its callers up to this many statements.
 const INLINE: usize = 40;
 
-/// A block of more statements is cut into pieces: the time that the code generator takes for one function grows faster
-/// than the function.
+/// A block of more statements is cut into pieces: the time that the code generator takes for one
+/// function grows faster than the function.
 const LARGE: usize = 1000;
 
 /// Aggregates of more words are copied and cleared by a helper.
@@ -38,7 +38,8 @@ pub(super) enum Outlined<'p> {
     Cases(ExprId, &'p [SwitchCase]),
 }
 
-/// Statements with whether they are worth a function. One that has others inside is not: those are cut in turn.
+/// Statements with whether they are worth a function. One that has others inside is not: those are
+/// cut in turn.
 fn piece(stmts: &[Stmt], cost: usize) -> (&[Stmt], bool) {
     let worth = match stmts {
         [only] => {
@@ -125,7 +126,8 @@ impl Plan {
         }
     }
 
-    /// A large block cut into pieces, with whether each is worth a function; `None` for a block that is not large.
+    /// A large block cut into pieces, with whether each is worth a function; `None` for a block
+    /// that is not large.
     pub(super) fn pieces<'p>(
         &self,
         program: &'p ValidProgram,
@@ -324,7 +326,8 @@ impl<'p> Survey<'p> {
     }
 }
 
-/// What code costs to make: as many statements as it stands for, where every eight words that one works on count as one more.
+/// What code costs to make: as many statements as it stands for, where every eight words that one
+/// works on count as one more.
 #[derive(Debug)]
 struct Costs {
     /// Words that each expression works on, with its operands.
@@ -333,7 +336,8 @@ struct Costs {
 }
 
 impl Costs {
-    /// The costs of all callables that were weighed. Dear ones that are called more than once become functions.
+    /// The costs of all callables that were weighed. Dear ones that are called more than once
+    /// become functions.
     fn new(program: &ValidProgram, layout: &FrameLayout, survey: &mut Survey<'_>) -> Self {
         let mut costs = Self {
             exprs: Vec::with_capacity(program.exprs.len()),

@@ -32,7 +32,8 @@ pub(super) struct Scratch {
     pub(super) abort: Option<DropReason>,
     /// What the deparser wrote, where it does not write to the packet at once.
     pub(super) writer: BitWriter,
-    /// What direct objects said when their table was last applied: meters the colour, registers the cell.
+    /// What direct objects said when their table was last applied: meters the colour, registers the
+    /// cell.
     direct: Vec<(ExternId, u64)>,
     values: Vec<Bits>,
 }
@@ -44,9 +45,11 @@ impl Scratch {
     }
 }
 
-/// A table, and what its look-up finds; or nothing. The upper half is the table's number, from 1 on, the lower half the slot.
+/// A table, and what its look-up finds; or nothing. The upper half is the table's number, from 1
+/// on, the lower half the slot.
 ///
-/// One word: it is written shortly before it is read, and a processor waits where it reads together what was written in parts.
+/// One word: it is written shortly before it is read, and a processor waits where it reads together
+/// what was written in parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Foreseen(u64);
 
@@ -86,8 +89,8 @@ pub(super) struct Runtime<'a> {
     pub(super) state: &'a mut RuntimeState,
     pub(super) scratch: &'a mut Scratch,
     pub(super) memo: &'a mut Memo,
-    /// What the first look-ups here find of [`TOGETHER`] packets, and in which table, if that was looked up ahead; by the lowest bits of the
-    /// packet's number.
+    /// What the first look-ups here find of [`TOGETHER`] packets, and in which table, if that was
+    /// looked up ahead; by the lowest bits of the packet's number.
     pub(super) foreseen: [Foreseen; TOGETHER],
     pub(super) now: Nanos,
     /// What counters and meters count; set where one is asked.
@@ -97,8 +100,8 @@ pub(super) struct Runtime<'a> {
 impl Runtime<'_> {
     // ----- tables -----
 
-    /// Looks a dense key up for the packet of a batch that has this number, counts, and finds the action to run. What was found lately
-    /// is remembered, if asked for.
+    /// Looks a dense key up for the packet of a batch that has this number, counts, and finds the
+    /// action to run. What was found lately is remembered, if asked for.
     pub(super) fn apply(
         &mut self,
         (table, remembers): (usize, bool),
@@ -388,8 +391,8 @@ impl Runtime<'_> {
         self.program.error_index(name).unwrap_or(0)
     }
 
-    /// Reads the leaves of a header (validity left out) from a packet at a bit; the bit behind them,
-    /// or the error. Nothing changes unless all of it is there.
+    /// Reads the leaves of a header (validity left out) from a packet at a bit; the bit behind
+    /// them, or the error. Nothing changes unless all of it is there.
     pub(super) fn extract(
         &mut self,
         leaves: &[(Slot, LeafKind)],

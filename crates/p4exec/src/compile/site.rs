@@ -51,7 +51,8 @@ pub(super) enum Call {
     RegisterWrite(ExternId),
     /// `execute_meter`: index; the answer is the colour, `u64::MAX` for none.
     Meter(ExternId),
-    /// What a direct object said when its table was last applied: the colour of a meter, the cell of a register.
+    /// What a direct object said when its table was last applied: the colour of a meter, the cell
+    /// of a register.
     Direct(ExternId),
     /// `assert`, `assume`: ends the packet; the place in the source.
     Assertion(String),
@@ -95,7 +96,8 @@ pub(super) enum Site {
     },
     /// The leaves of a type that is read from or written to a packet, as if it began at word 0.
     Leaves(Vec<(Slot, LeafKind)>),
-    /// Cases of a `select` that are searched one after the other, with its keys laid out from word 0.
+    /// Cases of a `select` that are searched one after the other, with its keys laid out from word
+    /// 0.
     Cases {
         keys: Vec<SelectSlot>,
         key_words: usize,

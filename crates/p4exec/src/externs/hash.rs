@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A calculation whose CRC has parameters of its own, by the number that the program's JSON gives it; all that have no name share 0.
+/// A calculation whose CRC has parameters of its own, by the number that the program's JSON gives
+/// it; all that have no name share 0.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -143,8 +144,9 @@ impl CrcConfig {
 pub struct Crc {
     config: CrcConfig,
     table: Box<[u64; 256]>,
-    /// Where input and output are reflected and 32 bits suffice, the whole remainder is kept reflected:
-    /// table *k* moves a byte past *k* more bytes (slicing by eight, Kounavis and Berry 2005).
+    /// Where input and output are reflected and 32 bits suffice, the whole remainder is kept
+    /// reflected: table *k* moves a byte past *k* more bytes (slicing by eight, Kounavis and Berry
+    /// 2005).
     sliced: Option<Box<[[u32; 256]; 8]>>,
 }
 
@@ -190,8 +192,8 @@ pub(crate) type WideTables = [[u32; 256]; 16];
 static CRC16_TABLES: WideTables = reflected_tables(CrcConfig::CRC16);
 static CRC32_TABLES: WideTables = reflected_tables(CrcConfig::CRC32);
 
-/// The tables of the CRCs whose parameters never change, with the remainder at the start and what is
-/// exclusive-ored at the end (both the same in either direction).
+/// The tables of the CRCs whose parameters never change, with the remainder at the start and what
+/// is exclusive-ored at the end (both the same in either direction).
 pub(crate) const fn fixed_crc(
     algorithm: HashAlgorithm,
 ) -> Option<(&'static WideTables, CrcConfig)> {

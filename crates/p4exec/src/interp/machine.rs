@@ -58,7 +58,8 @@ pub(crate) struct Machine<'a> {
     pub(super) length: Bytes,
     pub(super) writer: BitWriter,
     pub(super) requests: Requests,
-    /// What direct objects said when their table was last applied: meters the colour, registers the cell.
+    /// What direct objects said when their table was last applied: meters the colour, registers the
+    /// cell.
     pub(super) direct: Vec<(ExternId, u64)>,
     rounds: u64,
 }

@@ -5,11 +5,12 @@
 //!
 //! # Bounds
 //!
-//! No program makes it run for long. What a pass costs without loops is bounded when the program is validated
-//! ([`p4ir::limits`]). Per pass through parser or block, loops and the states of cyclic parsers share
-//! [`MAX_ROUNDS`], of which long ones spend more than one: beyond it a parser rejects with `error.ParserTimeout` and a control drops the packet
-//! ([`DropReason::LoopBound`]). A packet and all that comes of it pass through ingress or egress at
-//! most [`MAX_PASSES`] times, fewer where the blocks are dear.
+//! No program makes it run for long. What a pass costs without loops is bounded when the program is
+//! validated ([`p4ir::limits`]). Per pass through parser or block, loops and the states of cyclic
+//! parsers share [`MAX_ROUNDS`], of which long ones spend more than one: beyond it a parser rejects
+//! with `error.ParserTimeout` and a control drops the packet ([`DropReason::LoopBound`]). A packet
+//! and all that comes of it pass through ingress or egress at most [`MAX_PASSES`] times, fewer
+//! where the blocks are dear.
 
 mod control;
 mod expr;
@@ -96,8 +97,9 @@ impl Interpreter {
         Self::of(Arc::clone(&self.program), Arc::clone(&self.info))
     }
 
-    /// Exchanges the storage of the packet under way, which means nothing between packets, with that of another switch of the
-    /// same program. One of another length (an empty one, at first) is made to fit.
+    /// Exchanges the storage of the packet under way, which means nothing between packets, with
+    /// that of another switch of the same program. One of another length (an empty one, at first)
+    /// is made to fit.
     pub fn swap_frame(&mut self, frame: &mut Vec<Bits>) {
         if frame.len() != self.storage.len() {
             frame.clone_from(&self.storage);

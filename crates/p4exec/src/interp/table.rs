@@ -158,8 +158,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Updates the entry's time, and the direct counters and meters of the table. What meters say, and the cells of direct
-    /// registers, are kept for those who ask.
+    /// Updates the entry's time, and the direct counters and meters of the table. What meters say,
+    /// and the cells of direct registers, are kept for those who ask.
     fn count_direct(&mut self, id: TableId, entry: Option<EntryHandle>) {
         let program = self.program;
         let (now, length) = (self.now, self.length);

@@ -176,8 +176,8 @@ impl BuildError {
         }
     }
 
-    /// Whether the program itself cannot be, on any target that takes its P4Info; otherwise the executors here lack
-    /// something.
+    /// Whether the program itself cannot be, on any target that takes its P4Info; otherwise the
+    /// executors here lack something.
     #[must_use]
     pub const fn is_of_program(&self) -> bool {
         matches!(self, Self::Entry { .. } | Self::EntryKey { .. })
@@ -352,8 +352,8 @@ fn meter_kind(member: Option<&str>) -> MeterKind {
     }
 }
 
-/// The algorithm of a member of `HashAlgorithm`, or of Tofino's `HashAlgorithm_t`. What a named calculation of BMv2's JSON has is a
-/// member of its own: `crc32_custom@NUMBER:NAME`.
+/// The algorithm of a member of `HashAlgorithm`, or of Tofino's `HashAlgorithm_t`. What a named
+/// calculation of BMv2's JSON has is a member of its own: `crc32_custom@NUMBER:NAME`.
 pub(crate) fn hash_algorithm(member: &str) -> Option<HashAlgorithm> {
     let (member, number) = match member.split_once('@') {
         Some((member, rest)) => (member, rest.split(':').next()?.parse().ok()?),
@@ -378,8 +378,8 @@ pub(crate) fn hash_algorithm(member: &str) -> Option<HashAlgorithm> {
     })
 }
 
-/// The CRC that constants describe, as a `CRCPolynomial` of Tofino does: coefficients, whether input
-/// and output are reflected, remainder at the start, what is exclusive-ored to the remainder
+/// The CRC that constants describe, as a `CRCPolynomial` of Tofino does: coefficients, whether
+/// input and output are reflected, remainder at the start, what is exclusive-ored to the remainder
 /// before it is reflected. None if one of them is no constant.
 pub(crate) fn described_crc(program: &ValidProgram, parts: &[ExprId]) -> Option<CrcConfig> {
     let [coeff, reversed, init, xor] = parts else {

@@ -260,8 +260,9 @@ impl DataState {
         }
     }
 
-    /// Whether packets do nothing but count in it: then executors that run packets beside each other may have one each, and what was
-    /// counted is the sum. A register, a meter or the time of a hit is one value that every packet has to see.
+    /// Whether packets do nothing but count in it: then executors that run packets beside each
+    /// other may have one each, and what was counted is the sum. A register, a meter or the time of
+    /// a hit is one value that every packet has to see.
     #[must_use]
     pub fn only_counts(&self) -> bool {
         let counts =
@@ -270,7 +271,8 @@ impl DataState {
         self.externs.iter().all(counts) && self.cells.iter().all(cells)
     }
 
-    /// The part of another executor that runs packets beside this one's: the same ports, nothing counted.
+    /// The part of another executor that runs packets beside this one's: the same ports, nothing
+    /// counted.
     pub(super) fn beside(&self) -> Self {
         let zeroed = |state: &ExternState| match state {
             ExternState::Counter(counter) => {
@@ -412,8 +414,9 @@ impl DataState {
         }
     }
 
-    /// The same in a state that runs packets beside the one that the batch was applied to: there written counters got their values, here
-    /// they become zero, so that the sum is what was written.
+    /// The same in a state that runs packets beside the one that the batch was applied to: there
+    /// written counters got their values, here they become zero, so that the sum is what was
+    /// written.
     pub fn apply_beside(&mut self, delta: &Delta, now: Nanos) {
         for op in delta.data() {
             let zero = CounterCell::default();
@@ -493,9 +496,9 @@ impl DataState {
     }
 
     /// The entries in some slots of a table that have gone their idle timeout without a hit since
-    /// they were last reported (or installed, changed or hit), in slot order; each is reported again
-    /// after another timeout (P4Runtime 1.5, section 9.1.8). Takes time by the number of slots, so
-    /// that who must not be held up long asks for a few at a time.
+    /// they were last reported (or installed, changed or hit), in slot order; each is reported
+    /// again after another timeout (P4Runtime 1.5, section 9.1.8). Takes time by the number of
+    /// slots, so that who must not be held up long asks for a few at a time.
     pub fn take_idle(
         &mut self,
         control: &ControlState,

@@ -7,9 +7,9 @@
 //! run on the same state, so what the control plane sees does not depend on which one runs.
 //!
 //! A switch that must not stop for updates keeps a second copy of the control part: it runs a
-//! [`Transaction`] there ([`ControlState::begin`]), gives the copy and the [`Delta`] to whoever runs
-//! packets ([`RuntimeState::swap_control`], between two packets), and replays the delta on the copy
-//! it gets back ([`Delta::replay`]). Slots are the same in both copies at all times.
+//! [`Transaction`] there ([`ControlState::begin`]), gives the copy and the [`Delta`] to whoever
+//! runs packets ([`RuntimeState::swap_control`], between two packets), and replays the delta on the
+//! copy it gets back ([`Delta::replay`]). Slots are the same in both copies at all times.
 
 mod build;
 mod control;
@@ -103,15 +103,16 @@ pub enum StateError {
 /// See the module documentation.
 #[derive(Clone, Debug)]
 pub struct RuntimeState {
-    /// What the control plane decides. Executors that run packets beside each other share it; who changes it alone has it alone,
-    /// and copies nothing.
+    /// What the control plane decides. Executors that run packets beside each other share it; who
+    /// changes it alone has it alone, and copies nothing.
     pub control: Arc<ControlState>,
     /// What packets change.
     pub data: DataState,
 }
 
 impl RuntimeState {
-    /// The state of another executor that runs packets beside this one's, under the same control part: its counters start at zero.
+    /// The state of another executor that runs packets beside this one's, under the same control
+    /// part: its counters start at zero.
     #[must_use]
     pub fn beside(&self) -> Self {
         Self {

@@ -69,7 +69,8 @@ impl Replication {
         &self.sessions
     }
 
-    /// For each of the copies, the replicas that take its place while its port is down; empty if none has any.
+    /// For each of the copies, the replicas that take its place while its port is down; empty if
+    /// none has any.
     #[must_use]
     pub fn backups(&self, of: Copies) -> &[Vec<Replica>] {
         self.backups.get(&of).map_or(&[], Vec::as_slice)
@@ -83,7 +84,8 @@ impl Replication {
         }
     }
 
-    /// The copies as they are to be made now: each at its own port, or if that is down at the first backup's that is up.
+    /// The copies as they are to be made now: each at its own port, or if that is down at the first
+    /// backup's that is up.
     fn resolve(&self, of: Copies, replicas: &[Replica], ports: &PortSet) -> Vec<Replica> {
         let mut copies = replicas.to_vec();
         for (copy, backups) in copies.iter_mut().zip(self.backups(of)) {
@@ -125,7 +127,8 @@ impl Replication {
         }
     }
 
-    /// A clone session with the copies to make now: those of its group first, then its own; `None` if it does not exist.
+    /// A clone session with the copies to make now: those of its group first, then its own; `None`
+    /// if it does not exist.
     #[must_use]
     pub fn clones(&self, id: u32, ports: &PortSet) -> Option<(&CloneSession, Vec<Replica>)> {
         let session = self.session(id)?;

@@ -119,8 +119,8 @@ pub enum Update {
         session: u32,
         config: Option<CloneSession>,
     },
-    /// Says, for each of the copies, which replicas take its place while its port is down, in the order in which they
-    /// are tried; an empty list takes all away.
+    /// Says, for each of the copies, which replicas take its place while its port is down, in the
+    /// order in which they are tried; an empty list takes all away.
     SetBackups {
         of: Copies,
         backups: Vec<Vec<Replica>>,

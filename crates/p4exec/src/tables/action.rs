@@ -95,8 +95,8 @@ impl fmt::Debug for ActionWord {
 /// Words of a call that take no allocation.
 const SHORT_CALL: usize = 3;
 
-/// A call of a table's action in packed form: the action word, then argument words. Made by [`TableSpec::start_call`] and
-/// [`TableSpec::set_arg`].
+/// A call of a table's action in packed form: the action word, then argument words. Made by
+/// [`TableSpec::start_call`] and [`TableSpec::set_arg`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedCall(SmallVec<[u64; SHORT_CALL]>);
 

@@ -69,7 +69,8 @@ pub struct KeyLayout {
     priority: bool,
 }
 
-/// Words of a key that are kept without memory of their own: two addresses of IPv6, or one and its mask.
+/// Words of a key that are kept without memory of their own: two addresses of IPv6, or one and its
+/// mask.
 const SHORT_KEY: usize = 4;
 
 /// The key of an entry in its table's stored form, with its rank. Made by the methods of

@@ -429,7 +429,8 @@ impl Forest {
         }
     }
 
-    /// A step of an insertion or a removal down a tree, if it is not the last; asks for what the next step, or the change, reads.
+    /// A step of an insertion or a removal down a tree, if it is not the last; asks for what the
+    /// next step, or the change, reads.
     #[inline]
     fn descend(&self, way: Descent) -> Option<Descent> {
         let node = &self.nodes[way.at];

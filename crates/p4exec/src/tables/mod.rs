@@ -46,7 +46,8 @@ use crate::prefetch;
 /// The place of an entry in its table. Slots of deleted entries are used again.
 pub type Slot = u32;
 
-/// Entries that are worth going to at once ([`approach`]): more than the processor fetches from memory at a time.
+/// Entries that are worth going to at once ([`approach`]): more than the processor fetches from
+/// memory at a time.
 pub const TOGETHER: usize = 16;
 
 /// Bytes that are fetched to the cache together.

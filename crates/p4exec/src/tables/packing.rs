@@ -1,6 +1,6 @@
-//! Packed keys straight from big-endian byte strings, as they come over the wire: no big numbers, no
-//! allocation. What does not fit is refused with the same errors as a typed key; bits that do not
-//! matter must be zero here, for the wire's form is canonical.
+//! Packed keys straight from big-endian byte strings, as they come over the wire: no big numbers,
+//! no allocation. What does not fit is refused with the same errors as a typed key; bits that do
+//! not matter must be zero here, for the wire's form is canonical.
 
 use super::key::{KeyError, KeyField, MatchKind};
 use super::layout::{KeyForm, KeyLayout, PackedKey, low_ones};

@@ -513,8 +513,8 @@ impl ActionProfile {
         Some((member, self.rows.at(place)?))
     }
 
-    /// The rows of the live members of a group in their order, each with its weight; none if there is
-    /// no such group.
+    /// The rows of the live members of a group in their order, each with its weight; none if there
+    /// is no such group.
     pub(crate) fn group_rows<'a>(
         &'a self,
         id: GroupId,

@@ -1,5 +1,5 @@
-//! A map from numbers that the control plane chose to items in slots, which are found by one hash and do not move: who looks often
-//! remembers the slot.
+//! A map from numbers that the control plane chose to items in slots, which are found by one hash
+//! and do not move: who looks often remembers the slot.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,6 +1,6 @@
-//! SmallTable entries, matched one and all: a table of up to [`MAX_ENTRIES`] entries whose key packs into one or two
-//! words is asked by comparing the key with every entry, which takes fewer steps than any index and
-//! no branch that depends on the packet.
+//! SmallTable entries, matched one and all: a table of up to [`MAX_ENTRIES`] entries whose key
+//! packs into one or two words is asked by comparing the key with every entry, which takes fewer
+//! steps than any index and no branch that depends on the packet.
 
 use super::Slot;
 use super::layout::{KeyForm, KeyLayout};
@@ -10,8 +10,8 @@ use crate::value::Bits;
 /// The most entries compared so.
 pub(crate) const MAX_ENTRIES: usize = 16;
 
-/// Tables that ever had more slots than this keep to their index: looking for the last entries among
-/// many free slots at each removal would cost more than it gains.
+/// Tables that ever had more slots than this keep to their index: looking for the last entries
+/// among many free slots at each removal would cost more than it gains.
 const MAX_SLOTS: usize = 4 * MAX_ENTRIES;
 
 /// The entries of a small table, the winner of any two first.

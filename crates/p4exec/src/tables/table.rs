@@ -781,7 +781,8 @@ impl Table {
         !matches!(self.small, SmallTable::Indexed) || matches!(self.index, Index::Exact(_))
     }
 
-    /// What lookups find, and the actions that those entries name, depends on this and the key alone.
+    /// What lookups find, and the actions that those entries name, depends on this and the key
+    /// alone.
     #[inline]
     pub(crate) const fn revision(&self) -> Revision {
         self.revision

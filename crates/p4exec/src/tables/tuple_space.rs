@@ -9,8 +9,8 @@
 //! merging never changes a result.
 //!
 //! A set whose masks have nothing in common (every entry another random mask) cannot be merged; it
-//! stays correct, takes no more memory than another, and is slower: the number of tuples is bounded,
-//! and what exceeds it is searched in lists.
+//! stays correct, takes no more memory than another, and is slower: the number of tuples is
+//! bounded, and what exceeds it is searched in lists.
 //!
 //! [`merge`]: super::merge
 
@@ -428,7 +428,8 @@ impl TupleSpace {
         }
     }
 
-    /// Finds the tuples that may have an entry for some of at most [`TOGETHER`] keys, in the order of a look-up, and asks for those entries.
+    /// Finds the tuples that may have an entry for some of at most [`TOGETHER`] keys, in the order
+    /// of a look-up, and asks for those entries.
     pub(crate) fn begin_together(
         &self,
         records: &Records,

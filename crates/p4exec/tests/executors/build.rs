@@ -1,5 +1,5 @@
-//! Builds small v1model programs by hand: a header `h { op: 8, arg: 8 }` and user metadata `kept` (in
-//! field list 1), `lost`, `ing_prio`, `eg_prio`, `ports`.
+//! Builds small v1model programs by hand: a header `h { op: 8, arg: 8 }` and user metadata `kept`
+//! (in field list 1), `lost`, `ing_prio`, `eg_prio`, `ports`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Random expressions of every operator and width: compiled code computes what the interpreter does.
+//! Random expressions of every operator and width: compiled code computes what the interpreter
+//! does.
 
 use std::sync::Arc;
 
@@ -77,8 +78,8 @@ impl Expressions {
         self.add(ExprKind::Const(Const::Bits(value)), ty)
     }
 
-    /// A variable with a value the compiler cannot know: a constant xor a field of the packet, which
-    /// is zero when it comes.
+    /// A variable with a value the compiler cannot know: a constant xor a field of the packet,
+    /// which is zero when it comes.
     fn variable(&mut self, width: u32, signed: bool) -> ExprId {
         let ty = self.ty(width, signed);
         let var = self.b.p.vars.push(Var {

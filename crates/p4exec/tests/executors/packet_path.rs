@@ -1,5 +1,6 @@
-//! What becomes of a packet that is sent, dropped, multicast, cloned, resubmitted, recirculated, cut,
-//! too short, or never stops. Ingress and egress of the test program do what the header's `op` says.
+//! What becomes of a packet that is sent, dropped, multicast, cloned, resubmitted, recirculated,
+//! cut, too short, or never stops. Ingress and egress of the test program do what the header's `op`
+//! says.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Findings as text, in the manner of rustc: the quoted line, marks below it, notes behind.
 //!
-//! A finding costs what it shows, not what the file or the line is long: hostile text has lines of megabytes, and
-//! thousands of findings in them.
+//! A finding costs what it shows, not what the file or the line is long: hostile text has lines of
+//! megabytes, and thousands of findings in them.
 
 use std::fmt::Write as _;
 
@@ -65,7 +65,8 @@ impl Diagnostic {
 }
 
 impl Diagnostics {
-    /// All findings as text, separated by empty lines, with a last line that counts the errors. Without colours.
+    /// All findings as text, separated by empty lines, with a last line that counts the errors.
+    /// Without colours.
     pub fn render(&self, map: &SourceMap) -> String {
         self.joined(|finding| finding.render(map))
     }
@@ -254,7 +255,8 @@ fn window(line: &str, from: usize, to: usize) -> Window {
     }
 }
 
-/// A character of a program as a terminal may be given it: none that moves the cursor or turns text around.
+/// A character of a program as a terminal may be given it: none that moves the cursor or turns text
+/// around.
 fn visible(c: char) -> char {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

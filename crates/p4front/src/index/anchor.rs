@@ -13,7 +13,8 @@ pub(super) struct Place<'m> {
 }
 
 impl Place<'_> {
-    /// Whether the place is inside of something that ends with a brace; what is not closed yet has no end.
+    /// Whether the place is inside of something that ends with a brace; what is not closed yet has
+    /// no end.
     fn is_in(self, span: Span) -> bool {
         if span.file != self.file || span.start >= self.offset {
             return false;
@@ -37,7 +38,8 @@ impl Place<'_> {
         count
     }
 
-    /// The declaration of the top level around the place, how many stand before it, and the place in it.
+    /// The declaration of the top level around the place, how many stand before it, and the place
+    /// in it.
     pub(super) fn anchor(self, program: &Program) -> (Option<usize>, usize, Anchor) {
         let behind = self.first_behind(program.decls.iter().map(|d| d.at.span));
         let here = program.decls.iter().take(behind);

@@ -49,8 +49,9 @@ pub(super) struct Context<'t> {
     pub(super) wanted: Wanted,
 }
 
-/// The tokens in front of a place: those of the program, or those of the file as they are written where the program has
-/// others or none (in the arguments of a macro, in text that a condition leaves out).
+/// The tokens in front of a place: those of the program, or those of the file as they are written
+/// where the program has others or none (in the arguments of a macro, in text that a condition
+/// leaves out).
 pub(super) fn tokens_before<'t>(
     map: &SourceMap,
     tokens: &'t [Token],
@@ -493,7 +494,8 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// The call whose arguments the place is among: what is called, and how many arguments stand before.
+    /// The call whose arguments the place is among: what is called, and how many arguments stand
+    /// before.
     pub(super) fn call(&self) -> Option<(&'t [Token], usize)> {
         let mut end = self.tokens.len();
         // Out of initialisers and other brackets in an argument.

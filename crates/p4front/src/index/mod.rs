@@ -1,9 +1,10 @@
 //! Questions about a program's text, answered from the checker's own tables: for editors.
 //!
-//! A [`Reading`] is a program that was read as far as it could be. Its [`Index`] says what every name means, of what
-//! type what is declared is, and where it is used: the checker notes it while it resolves names. [`Reading::offers`]
-//! says what may be written at a place of an unfinished text, [`Reading::call_at`] which parameters a call takes:
-//! the checker answers with the scopes that it has when it comes to the place.
+//! A [`Reading`] is a program that was read as far as it could be. Its [`Index`] says what every
+//! name means, of what type what is declared is, and where it is used: the checker notes it while
+//! it resolves names. [`Reading::offers`] says what may be written at a place of an unfinished
+//! text, [`Reading::call_at`] which parameters a call takes: the checker answers with the scopes
+//! that it has when it comes to the place.
 
 mod anchor;
 mod context;
@@ -223,7 +224,8 @@ impl Index {
         self.in_macros.contains(&declared)
     }
 
-    /// Names in a file with the declarations they mean, in order; members that the language defines have none.
+    /// Names in a file with the declarations they mean, in order; members that the language defines
+    /// have none.
     pub fn names_in<'s>(
         &'s self,
         reading: &'s Reading,

@@ -1,7 +1,8 @@
 //! The scanner: characters to [`RawToken`]s, one file at a time, on demand.
 //!
-//! Lines that end in `\` are joined with the next before anything else (phase 2 of translation, as in C), so that a word,
-//! an operator or a comment may be broken anywhere. Spans still point into the text as it was written.
+//! Lines that end in `\` are joined with the next before anything else (phase 2 of translation, as
+//! in C), so that a word, an operator or a comment may be broken anywhere. Spans still point into
+//! the text as it was written.
 
 use std::sync::Arc;
 
@@ -40,8 +41,8 @@ pub enum StringEnd {
 /// Blanks within a line.
 const BLANKS: &[u8] = b" \t\r\x0b\x0c";
 
-/// Whether a line of a string is a directive: `#` and nothing else, a `known` word behind it, or the
-/// `# 12 "file"` that a preprocessor leaves.
+/// Whether a line of a string is a directive: `#` and nothing else, a `known` word behind it, or
+/// the `# 12 "file"` that a preprocessor leaves.
 fn is_directive(line: &[u8], known: fn(&str) -> bool) -> bool {
     let Some(rest) = line.trim_ascii_start().strip_prefix(b"#") else {
         return false;
@@ -120,8 +121,9 @@ impl Scanner {
         }
     }
 
-    /// Lines inside strings are directives, too, where `known` knows the word behind the `#`: a string is then
-    /// read in parts, the first of them a [`RawKind::StringHead`], the others by [`Self::string_part`].
+    /// Lines inside strings are directives, too, where `known` knows the word behind the `#`: a
+    /// string is then read in parts, the first of them a [`RawKind::StringHead`], the others by
+    /// [`Self::string_part`].
     #[must_use]
     pub fn with_directives_in_strings(mut self, known: fn(&str) -> bool) -> Self {
         self.directives = Some(known);
@@ -154,7 +156,8 @@ impl Scanner {
         self.text.as_bytes().get(self.pos + ahead).copied()
     }
 
-    /// The place in the text as written of a place in the joined one: behind what was left out there, or before it.
+    /// The place in the text as written of a place in the joined one: behind what was left out
+    /// there, or before it.
     fn written(&self, at: usize, behind: bool) -> u32 {
         let before = |j: &Join| j.at < at || (behind && j.at == at);
         let count = self.joins.partition_point(before);
@@ -294,7 +297,8 @@ impl Scanner {
         (bytes.len(), StringEnd::File)
     }
 
-    /// Reads on in a string: appends what stands there up to the closing quote, or up to the next directive.
+    /// Reads on in a string: appends what stands there up to the closing quote, or up to the next
+    /// directive.
     pub fn string_part(&mut self, text: &mut String) -> StringEnd {
         let (at, end) = self.string_end(self.pos);
         text.push_str(self.text.get(self.pos..at).unwrap_or_default());

@@ -11,7 +11,8 @@ use crate::types::Ty;
 pub(super) enum ArgVal<'a> {
     /// By value.
     Value(Elab<'a>),
-    /// `out` or `inout`: where it is, saved; and the value of an `inout` argument, where a later argument has effects.
+    /// `out` or `inout`: where it is, saved; and the value of an `inout` argument, where a later
+    /// argument has effects.
     Ref(LValue<'a>, Option<Elab<'a>>),
     /// `_` for an `out` parameter.
     Ignored,
@@ -37,8 +38,8 @@ pub(super) struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// The arguments with something of their parameters, in the order of evaluation. Results are copied out in
-    /// this order too (P4_16, section 6.8, step 6).
+    /// The arguments with something of their parameters, in the order of evaluation. Results are
+    /// copied out in this order too (P4_16, section 6.8, step 6).
     pub(super) fn into_written<T>(self, params: Vec<T>) -> Vec<(T, ArgVal<'a>)> {
         let pairs = params.into_iter().zip(self.values);
         let mut pairs: Vec<Option<_>> = pairs.map(Some).collect();
@@ -57,7 +58,8 @@ pub(super) struct Passing {
     pub(super) direction: Direction,
 }
 
-/// Extern objects among the arguments of a function, and the others in the order in which they are written.
+/// Extern objects among the arguments of a function, and the others in the order in which they are
+/// written.
 pub(super) fn objects_apart<'a>(args: Args<'a>) -> (Vec<Elab<'a>>, Args<'a>) {
     let (mut objects, mut values) = (Vec::new(), Vec::new());
     let mut places = vec![None; args.values.len()];

@@ -134,7 +134,8 @@ impl<'a> Lowerer<'a> {
         })
     }
 
-    /// Saves where an lvalue is, in front of statement `mark`: what follows may change what it is computed from.
+    /// Saves where an lvalue is, in front of statement `mark`: what follows may change what it is
+    /// computed from.
     pub(super) fn fix(&mut self, l: &mut LValue<'a>, mark: usize, span: Span) {
         self.freeze(&mut l.place, mark, span);
         if let Selection::Moving { low, .. } = &mut l.part {
@@ -180,7 +181,8 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Whether an expression is no more than the read of a temporary, which is written once for all its reads.
+    /// Whether an expression is no more than the read of a temporary, which is written once for all
+    /// its reads.
     fn is_saved(&self, id: p4ir::ExprId) -> bool {
         match &self.emitter.ir.exprs[id].kind {
             ExprKind::Read(place) => {

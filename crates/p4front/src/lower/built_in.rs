@@ -1,4 +1,5 @@
-//! Members that the language itself gives to values of some types (P4_16 sections 8.17, 8.18, 8.20, 13.2, 14.2).
+//! Members that the language itself gives to values of some types (P4_16 sections 8.17, 8.18, 8.20,
+//! 13.2, 14.2).
 
 use crate::types::{RecordKind, Ty};
 
@@ -66,7 +67,8 @@ members! {
     ];
 }
 
-/// The members that the language gives to values of a type, where they may be used: in a parser or elsewhere.
+/// The members that the language gives to values of a type, where they may be used: in a parser or
+/// elsewhere.
 pub(crate) fn members_of(ty: &Ty, in_parser: bool) -> Vec<&'static BuiltIn> {
     let groups: &[&[BuiltIn]] = match ty {
         Ty::Record(r) => match r.kind {

@@ -1,5 +1,5 @@
-//! Calls with a meaning of their own: methods of headers, stacks and packets, `verify`, `static_assert`; and
-//! calls to externs of the architecture.
+//! Calls with a meaning of their own: methods of headers, stacks and packets, `verify`,
+//! `static_assert`; and calls to externs of the architecture.
 
 use num_traits::ToPrimitive;
 use p4ir::{

@@ -1,8 +1,9 @@
 //! Checksums of v1model over headers that may be invalid.
 //!
-//! The language leaves the fields of an invalid header undefined. BMv2 leaves them out of a checksum, and skips a
-//! checksum whose own header is invalid; so do programs made here, as those read from its JSON. (The data of `hash` are
-//! copied before the call, by p4c too: there undefined values stay undefined.)
+//! The language leaves the fields of an invalid header undefined. BMv2 leaves them out of a
+//! checksum, and skips a checksum whose own header is invalid; so do programs made here, as those
+//! read from its JSON. (The data of `hash` are copied before the call, by p4c too: there undefined
+//! values stay undefined.)
 
 use p4ir::{
     ExprKind, ExternArg, ExternCall, ExternCallee, Place, Projection, RecordKind, StmtKind, Type,
@@ -11,7 +12,8 @@ use p4ir::{
 use super::Lowerer;
 use crate::source::Span;
 
-/// Headers that one checksum looks at; beyond this all are taken to be valid, to keep the program small.
+/// Headers that one checksum looks at; beyond this all are taken to be valid, to keep the program
+/// small.
 const MAX_HEADERS: usize = 4;
 
 /// The positions of their data, and of the checksum.

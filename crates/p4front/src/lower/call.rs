@@ -154,9 +154,10 @@ impl<'a> Lowerer<'a> {
         Ok(Matched { slots, order })
     }
 
-    /// Elaborates arguments as they are written, from left to right, against parameter types that may contain inference
-    /// variables; those are bound on the way, and all values converted at the end (P4_16, section 6.8). Where an `out`
-    /// or `inout` argument is, is saved at once: neither a later argument nor the callee can move it.
+    /// Elaborates arguments as they are written, from left to right, against parameter types that
+    /// may contain inference variables; those are bound on the way, and all values converted at the
+    /// end (P4_16, section 6.8). Where an `out` or `inout` argument is, is saved at once: neither a
+    /// later argument nor the callee can move it.
     pub(super) fn arguments(
         &mut self,
         params: &'a [ast::Param],
@@ -462,7 +463,8 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// A function with its type arguments and the extern objects it is given; elaborated on first use.
+    /// A function with its type arguments and the extern objects it is given; elaborated on first
+    /// use.
     pub(super) fn function(
         &mut self,
         decl: &'a ast::Decl,
@@ -547,8 +549,9 @@ impl<'a> Lowerer<'a> {
         })
     }
 
-    /// Declares parameters of functions and actions as variables of their own. Parameters that are extern objects stand
-    /// for `objects`, in order; they are possible where there are any, in functions, and take no storage.
+    /// Declares parameters of functions and actions as variables of their own. Parameters that are
+    /// extern objects stand for `objects`, in order; they are possible where there are any, in
+    /// functions, and take no storage.
     #[allow(clippy::type_complexity)]
     pub(super) fn value_params(
         &mut self,
@@ -662,7 +665,8 @@ impl<'a> Lowerer<'a> {
         self.emit_call(Callee::Action(info.id), given, None, span);
     }
 
-    /// Emits a call with its copies. `given` are the arguments as they are written. `result` is where to, where from, and the type.
+    /// Emits a call with its copies. `given` are the arguments as they are written. `result` is
+    /// where to, where from, and the type.
     pub(super) fn emit_call(
         &mut self,
         callee: Callee,

@@ -172,8 +172,8 @@ impl<'a> Lowerer<'a> {
         Elab::new(ty.clone(), Val::Agg(slots.into_iter().flatten().collect()))
     }
 
-    /// Whether a cast can be written in one step: it changes the width or the sign, not both, and a `type`
-    /// or an enum is only converted from and to what represents it.
+    /// Whether a cast can be written in one step: it changes the width or the sign, not both, and a
+    /// `type` or an enum is only converted from and to what represents it.
     pub(super) fn can_cast(&mut self, e: &Elab<'a>, to: &Ty) -> bool {
         let from = self.checker.infer.resolve(&e.ty);
         if from == *to {

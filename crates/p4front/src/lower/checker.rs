@@ -1,6 +1,8 @@
-//! What is known of the program: its declarations, the names in scope, types under inference, and what was found wrong.
+//! What is known of the program: its declarations, the names in scope, types under inference, and
+//! what was found wrong.
 //!
-//! It knows nothing of the program that is made. The [`Emitter`](super::emitter::Emitter) reads it and never changes it.
+//! It knows nothing of the program that is made. The [`Emitter`](super::emitter::Emitter) reads it
+//! and never changes it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +26,8 @@ pub(super) enum Entity<'a> {
     Value(Elab<'a>),
     /// A type, ready to use.
     Type(Ty),
-    /// A declaration that makes a type of its arguments: generic records, externs, blocks, packages.
+    /// A declaration that makes a type of its arguments: generic records, externs, blocks,
+    /// packages.
     TypeDecl(&'a ast::Decl),
     /// User functions and extern functions of one name.
     Functions(Vec<&'a ast::Decl>),
@@ -309,7 +312,8 @@ impl<'a> Checker<'a> {
             .copied();
         match earlier {
             None => known.push(decl),
-            // An announced extern, or a parser/control type followed by its definition of the same name.
+            // An announced extern, or a parser/control type followed by its definition of the same
+            // name.
             Some(first) if matches!(first.kind, ast::DeclKind::ExternForward(_)) => {
                 known.retain(|d| !std::ptr::eq(*d, first));
                 known.push(decl);

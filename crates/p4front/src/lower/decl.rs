@@ -582,7 +582,8 @@ impl<'a> Lowerer<'a> {
             return Ty::Poison;
         }
         let members = || e.members.iter().map(|m| m.name.name.clone()).collect();
-        // Members may refer to members before them: their values are kept in `open_enums` until all are known.
+        // Members may refer to members before them: their values are kept in `open_enums` until all
+        // are known.
         let ty = Ty::Enum(Rc::new(EnumTy {
             decl: decl.at.id,
             name: e.name.name.clone(),
@@ -666,7 +667,8 @@ impl<'a> Lowerer<'a> {
         Elab::new(ty.clone(), val)
     }
 
-    /// A number as a constant of a sized type, or of a `type` made of one, with a warning if it does not fit.
+    /// A number as a constant of a sized type, or of a `type` made of one, with a warning if it
+    /// does not fit.
     pub(super) fn sized(&mut self, value: &BigInt, ty: &Ty, span: Span) -> Elab<'a> {
         let Some((width, signed)) = ty.number() else {
             return Elab::poison();

@@ -1,6 +1,7 @@
 //! The program that is made: types, variables, expressions and statements of p4ir.
 //!
-//! It takes what the [`Checker`] has found as it is: nothing here resolves a name, converts a value or reports an error.
+//! It takes what the [`Checker`] has found as it is: nothing here resolves a name, converts a value
+//! or reports an error.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;

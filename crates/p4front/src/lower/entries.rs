@@ -160,8 +160,8 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Gives entries the priorities they have by the language (explicit, or by position), turned so that the larger
-    /// number wins.
+    /// Gives entries the priorities they have by the language (explicit, or by position), turned so
+    /// that the larger number wins.
     fn prioritise(&mut self, t: &'a ast::Table, entries: &mut [Entry], explicit: &[Option<i64>]) {
         let Some(property) = t.property("entries") else {
             return;
@@ -228,7 +228,8 @@ impl<'a> Lowerer<'a> {
     }
 }
 
-/// Stores priorities so that the larger number wins, keeping the numbers of the source where that is so already.
+/// Stores priorities so that the larger number wins, keeping the numbers of the source where that
+/// is so already.
 fn set_priorities(entries: &mut [Entry], values: &[i64], largest_wins: bool) {
     let top = values.iter().copied().max().unwrap_or(0);
     let lowest = values.iter().copied().min().unwrap_or(1);

@@ -14,8 +14,8 @@ use crate::types::Ty;
 use crate::types::fold::{fits, wrap};
 
 impl<'a> Lowerer<'a> {
-    /// Elaborates an expression. `want` is the type the context would like; it guides initialisers, and
-    /// the caller still converts to it.
+    /// Elaborates an expression. `want` is the type the context would like; it guides initialisers,
+    /// and the caller still converts to it.
     pub(super) fn expr(&mut self, e: &'a ast::Expr, want: Option<&Ty>) -> Elab<'a> {
         self.deeper(e.at.span, |s| s.expr_inner(e, want))
             .unwrap_or_else(Elab::poison)

@@ -1,4 +1,5 @@
-//! Generic signatures: opening them with inference variables and settling these after the arguments.
+//! Generic signatures: opening them with inference variables and settling these after the
+//! arguments.
 
 use super::{Body, Entity, Lowerer};
 use crate::ast;
@@ -10,8 +11,8 @@ use crate::types::Ty;
 pub(super) type Signature = (Vec<Ty>, Vec<Ty>, Ty);
 
 impl<'a> Lowerer<'a> {
-    /// Types of a prototype with its type parameters replaced by the given arguments or by variables.
-    /// `outer` are the type parameters of the enclosing extern, bound to `outer_args`.
+    /// Types of a prototype with its type parameters replaced by the given arguments or by
+    /// variables. `outer` are the type parameters of the enclosing extern, bound to `outer_args`.
     pub(super) fn signature(
         &mut self,
         proto: &'a ast::Prototype,

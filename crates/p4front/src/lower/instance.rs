@@ -1,4 +1,5 @@
-//! Objects that exist when the program starts: externs, parsers, controls; and applying the latter two.
+//! Objects that exist when the program starts: externs, parsers, controls; and applying the latter
+//! two.
 
 use p4ir::{Assign, Block, Callee, ExternInstance, ExternType, Place, StmtKind, VarKind};
 
@@ -46,7 +47,8 @@ impl<'a> Lowerer<'a> {
         self.decided(value)
     }
 
-    /// The type of an object to be made. Each object decides for itself what `_` among its type arguments is.
+    /// The type of an object to be made. Each object decides for itself what `_` among its type
+    /// arguments is.
     fn object_type(&mut self, ty: &'a ast::Type) -> Ty {
         match self.ty(ty) {
             Ty::Extern(id, name, args) => {
@@ -57,8 +59,8 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// The object once constructor and abstract methods have said what its type arguments are; what they left open
-    /// stays open, and each call decides.
+    /// The object once constructor and abstract methods have said what its type arguments are; what
+    /// they left open stays open, and each call decides.
     fn decided(&mut self, object: Elab<'a>) -> Elab<'a> {
         if let Ty::Extern(_, _, args) = &object.ty {
             self.checker.infer.leave_open(args);
@@ -238,8 +240,8 @@ impl<'a> Lowerer<'a> {
         Elab::new(ty.clone(), Val::Object(Object::Extern(id)))
     }
 
-    /// Whether the type arguments of an object are known. A `_` may stay open where only methods use the parameter; it
-    /// may not where the constructor does, nor for what a register holds.
+    /// Whether the type arguments of an object are known. A `_` may stay open where only methods
+    /// use the parameter; it may not where the constructor does, nor for what a register holds.
     fn all_inferred(
         &mut self,
         object: &'a ast::ExternObject,
@@ -405,7 +407,8 @@ impl<'a> Lowerer<'a> {
         void
     }
 
-    /// Which parameters work on the caller's storage: those whose argument shares none of it with another.
+    /// Which parameters work on the caller's storage: those whose argument shares none of it with
+    /// another.
     fn choose_bindings(
         &mut self,
         params: &'a [ast::Param],
@@ -440,8 +443,9 @@ impl<'a> Lowerer<'a> {
         bindings
     }
 
-    /// The storage of each argument that is a whole place, known when the program is compiled, of which no other
-    /// argument has any part: only there is it the same whether a block works on the place or on a copy.
+    /// The storage of each argument that is a whole place, known when the program is compiled, of
+    /// which no other argument has any part: only there is it the same whether a block works on the
+    /// place or on a copy.
     fn unshared(&self, values: &[ArgVal<'a>]) -> Vec<Option<Place>> {
         let place = |value: &ArgVal<'a>| match value {
             ArgVal::Ref(l, _) => Some(l.place.clone()),
@@ -518,9 +522,10 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Applies a block whose parameters are another caller's storage: takes copies of all arguments, saves the
-    /// storage, fills it, calls, takes copies, restores, and gives the results back. Borrowed places share nothing with
-    /// each other, nor with an argument that is its parameter's storage already.
+    /// Applies a block whose parameters are another caller's storage: takes copies of all
+    /// arguments, saves the storage, fills it, calls, takes copies, restores, and gives the results
+    /// back. Borrowed places share nothing with each other, nor with an argument that is its
+    /// parameter's storage already.
     fn emit_borrowing_call(
         &mut self,
         callee: Callee,

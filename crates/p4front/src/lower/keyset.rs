@@ -12,7 +12,8 @@ use crate::types::fold::to_bits;
 impl<'a> Lowerer<'a> {
     /// One set per key.
     ///
-    /// Keys may be structs and tuples: they are matched field by field, and a set for the whole is a list of sets.
+    /// Keys may be structs and tuples: they are matched field by field, and a set for the whole is
+    /// a list of sets.
     pub(super) fn key_sets(&mut self, keyset: &'a ast::Keyset, tys: &[Ty]) -> Option<Vec<KeySet>> {
         let mut leaves = Vec::new();
         tys.iter().for_each(|t| leaf_types(t, &mut leaves));

@@ -1,7 +1,7 @@
 //! Bounds on what a program may ask for, looked at before it is made.
 //!
-//! A bound on one thing (a type, a name) is an error at that thing, which is then left out. A bound on the program as
-//! a whole is told once; afterwards nothing more is elaborated.
+//! A bound on one thing (a type, a name) is an error at that thing, which is then left out. A bound
+//! on the program as a whole is told once; afterwards nothing more is elaborated.
 
 use p4ir::limits::{Exceeded, Limit};
 
@@ -70,7 +70,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Whether one more instance of a parser, control or function may be made; if not, that was told.
+    /// Whether one more instance of a parser, control or function may be made; if not, that was
+    /// told.
     pub(super) fn one_more_instance(&mut self, span: Span) -> bool {
         let made = self.blocks.len() + self.functions.len() + 1;
         if let Err(exceeded) = Limit::Instances.check(made as u64) {
@@ -96,8 +97,8 @@ impl Lowerer<'_> {
         targs.iter().all(|ty| self.takes(&mut room, ty, span))
     }
 
-    /// Whether the value of a type fits beside the other items of a list, which may become a list of any length: only
-    /// the program as a whole bounds it.
+    /// Whether the value of a type fits beside the other items of a list, which may become a list
+    /// of any length: only the program as a whole bounds it.
     pub(super) fn takes_in_list(&mut self, room: &mut TypeSize, ty: &Ty, span: Span) -> bool {
         let Extent { words, depth } = ty.extent();
         room.words = room.words.saturating_add(words);
@@ -112,7 +113,8 @@ impl Lowerer<'_> {
         !self.emitter.spent.over
     }
 
-    /// Whether a type fits beside the other components of the type that is being made; if not, that was told.
+    /// Whether a type fits beside the other components of the type that is being made; if not, that
+    /// was told.
     pub(super) fn takes(&mut self, room: &mut TypeSize, ty: &Ty, span: Span) -> bool {
         let Extent { words, depth } = ty.extent();
         room.words = room.words.saturating_add(words);

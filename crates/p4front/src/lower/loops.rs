@@ -88,8 +88,8 @@ impl<'a> Lowerer<'a> {
         (place, block)
     }
 
-    /// `more = lo <= hi; it = lo; while (more) { v = it; body } step { more = it != hi; it = it + 1 }`:
-    /// also right when `hi` is the greatest number.
+    /// `more = lo <= hi; it = lo; while (more) { v = it; body } step { more = it != hi; it = it + 1
+    /// }`: also right when `hi` is the greatest number.
     fn for_range(
         &mut self,
         v: &'a ast::Variable,

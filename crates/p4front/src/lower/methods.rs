@@ -1,7 +1,9 @@
-//! Abstract methods of extern objects, and what holds for methods once the object's types are known.
+//! Abstract methods of extern objects, and what holds for methods once the object's types are
+//! known.
 //!
-//! A method that the program defines where it instantiates the object is checked like a function. `p4ir` has no place
-//! for it: only the `apply` of Tofino's register actions is ever called, and that becomes a function.
+//! A method that the program defines where it instantiates the object is checked like a function.
+//! `p4ir` has no place for it: only the `apply` of Tofino's register actions is ever called, and
+//! that becomes a function.
 
 use super::call::is_optional;
 use super::value::Elab;
@@ -239,8 +241,8 @@ impl<'a> Lowerer<'a> {
     }
 }
 
-/// The positions of the declared parameters that a definition has: optional ones may be left out, by name or from the
-/// end. `None` if it does not fit.
+/// The positions of the declared parameters that a definition has: optional ones may be left out,
+/// by name or from the end. `None` if it does not fit.
 fn meant(method: &ast::Method, given: &[ast::Param]) -> Option<Vec<usize>> {
     let declared = &method.prototype.params;
     let wanted = |p: &ast::Param| !is_optional(p) || given.iter().any(|g| g.name == p.name);

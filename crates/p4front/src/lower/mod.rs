@@ -1,16 +1,16 @@
 //! From the syntax tree to p4ir: names are resolved, types checked, constants folded and instances
 //! made in one walk that starts at `main`.
 //!
-//! Elaborating an expression ([`expr`]) gives an [`value::Elab`]: its type and either a compile-time value,
-//! a pure run-time expression, a place, or a list of such. Whatever has an effect is emitted as a statement
-//! into the current block on the way, which puts it in evaluation order. Types are concrete everywhere:
-//! a generic function, parser or control is elaborated anew for each set of arguments, a parser or control for
-//! each instance. Declarations that `main` does not reach are elaborated afterwards into a program that is
-//! thrown away, to find their errors.
+//! Elaborating an expression ([`expr`]) gives an [`value::Elab`]: its type and either a
+//! compile-time value, a pure run-time expression, a place, or a list of such. Whatever has an
+//! effect is emitted as a statement into the current block on the way, which puts it in evaluation
+//! order. Types are concrete everywhere: a generic function, parser or control is elaborated anew
+//! for each set of arguments, a parser or control for each instance. Declarations that `main` does
+//! not reach are elaborated afterwards into a program that is thrown away, to find their errors.
 //!
-//! The walk stands between two: the [`checker::Checker`] has declarations, scopes, inference and findings, the
-//! [`emitter::Emitter`] the program that is made. The emitter reads the checker and never changes it; the checker does not
-//! know of the emitter.
+//! The walk stands between two: the [`checker::Checker`] has declarations, scopes, inference and
+//! findings, the [`emitter::Emitter`] the program that is made. The emitter reads the checker and
+//! never changes it; the checker does not know of the emitter.
 
 mod annot;
 mod apply;
@@ -99,8 +99,8 @@ impl Body {
     }
 }
 
-/// A function's declaration, its type arguments, and the extern objects it is given; `None` is an object of which only the
-/// type is known.
+/// A function's declaration, its type arguments, and the extern objects it is given; `None` is an
+/// object of which only the type is known.
 type FunctionKey = (NodeId, Vec<Ty>, Vec<Option<ExternId>>);
 
 /// A function instantiated with type arguments.
@@ -149,8 +149,8 @@ pub(crate) struct Lowered<'a> {
 /// Nesting of expressions, instances and calls that is followed before giving up.
 const MAX_DEPTH: u32 = 200;
 
-/// Elaborates a program. The result means something only if there are no errors among the findings; what was noted
-/// always does.
+/// Elaborates a program. The result means something only if there are no errors among the findings;
+/// what was noted always does.
 pub(crate) fn lower<'a>(
     program: &'a ast::Program,
     map: &'a SourceMap,
@@ -253,7 +253,8 @@ impl<'a> Lowerer<'a> {
         result
     }
 
-    /// Guards recursion over nesting; `None` (and an error) when it is too deep, or when the program is too large to go on.
+    /// Guards recursion over nesting; `None` (and an error) when it is too deep, or when the
+    /// program is too large to go on.
     fn deeper<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.checker.depth >= MAX_DEPTH {
             let text = format!(
@@ -343,7 +344,8 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Notes which declaration of the top level a name means; of several functions the first, until one is chosen.
+    /// Notes which declaration of the top level a name means; of several functions the first, until
+    /// one is chosen.
     fn note_global(&mut self, name: &ast::Ident) {
         let decls = self.checker.globals.get(&name.name);
         if let Some(declared) = decls.and_then(|all| all.first()).and_then(|d| d.name()) {

@@ -1,4 +1,5 @@
-//! What the walk finds out about names: which declaration each use of a name means, and the types of what is declared.
+//! What the walk finds out about names: which declaration each use of a name means, and the types
+//! of what is declared.
 //!
 //! Tools that answer questions about a program's text read them. Nothing is noted unless that is
 //! asked for.

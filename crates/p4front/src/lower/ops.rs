@@ -145,7 +145,8 @@ impl<'a> Lowerer<'a> {
             B::Eq | B::Ne => self.equality(op, a, b, span),
             B::Lt | B::Le | B::Gt | B::Ge => self.order(op, a, b, span),
             _ => {
-                // What is computed of an unknown constructor parameter is unknown, but known at compile time.
+                // What is computed of an unknown constructor parameter is unknown, but known at
+                // compile time.
                 let unknown = matches!(a.val, Val::Poison) || matches!(b.val, Val::Poison);
                 let made = self.arith(op, a, b, span);
                 if unknown {
@@ -477,7 +478,8 @@ impl<'a> Lowerer<'a> {
         self.and(same, fields, span)
     }
 
-    /// Whether all of some conditions hold. Many are joined in halves, so that the expression does not get high.
+    /// Whether all of some conditions hold. Many are joined in halves, so that the expression does
+    /// not get high.
     fn all_of(&mut self, parts: &[Elab<'a>], span: Span) -> Elab<'a> {
         if parts.len() > JOINED_IN_A_ROW {
             let (left, right) = parts.split_at(parts.len() / 2);

@@ -120,8 +120,8 @@ impl<'a> Lowerer<'a> {
         )
     }
 
-    /// The object that the architecture passes for a parameter: a packet, or one of its own, of which nothing is known
-    /// but its type.
+    /// The object that the architecture passes for a parameter: a packet, or one of its own, of
+    /// which nothing is known but its type.
     fn architecture_object(&mut self, param: &'a ast::Param, ty: &Ty) -> Object {
         let Ty::Extern(_, name, targs) = ty else {
             return Object::Packet;
@@ -141,8 +141,9 @@ impl<'a> Lowerer<'a> {
         Object::Extern(self.emitter.ir.externs.push(instance))
     }
 
-    /// Elaborates a block the architecture applies. Parameters that the architecture declares with the
-    /// same type variable share storage through `shared`. `pipe` stands before the names of what is inside.
+    /// Elaborates a block the architecture applies. Parameters that the architecture declares with
+    /// the same type variable share storage through `shared`. `pipe` stands before the names of
+    /// what is inside.
     fn start_block(
         &mut self,
         index: usize,
@@ -201,8 +202,8 @@ impl<'a> Lowerer<'a> {
             .map(|(callee, _)| *callee)
     }
 
-    /// Whether a block fits a parser or control type: same number of parameters, same directions, types
-    /// that meet. Binds type variables on both sides.
+    /// Whether a block fits a parser or control type: same number of parameters, same directions,
+    /// types that meet. Binds type variables on both sides.
     pub(super) fn block_fits(&mut self, wanted: &Ty, given: &Ty, span: Span) -> bool {
         let (Ty::Block(wid, wname, wargs), Ty::Block(gid, gname, gargs)) = (wanted, given) else {
             if !given.is_poison() {
@@ -225,7 +226,8 @@ impl<'a> Lowerer<'a> {
         };
         let (wp, gp) = (Self::apply_params(w), Self::apply_params(g));
         let same_kind = is_parser(w) == is_parser(g);
-        // The architecture does not pass what a block leaves out, if that has a default value or is optional.
+        // The architecture does not pass what a block leaves out, if that has a default value or is
+        // optional.
         let may_lack = |p: &ast::Param| p.default.is_some() || is_optional(p);
         let fewer = wp.get(gp.len()..).map(|rest| rest.iter().all(may_lack));
         if !same_kind || !fewer.unwrap_or(false) {

@@ -1,7 +1,8 @@
-//! A question about one place of the program: which names are known there, and what members an expression has.
+//! A question about one place of the program: which names are known there, and what members an
+//! expression has.
 //!
-//! The walk answers it when it comes to the place, with the scopes that it has there. Only the declaration around the
-//! place is elaborated, and what it needs.
+//! The walk answers it when it comes to the place, with the scopes that it has there. Only the
+//! declaration around the place is elaborated, and what it needs.
 
 use super::built_in::{BuiltIn, members_of};
 use super::call::prototype;
@@ -74,7 +75,8 @@ pub(crate) struct Seen {
     pub(crate) members: Vec<Member>,
     /// The type of a value that would fit.
     pub(crate) want: Option<String>,
-    /// The names of the functions, methods or constructors that are meant by [`Probe::call`], where they are declared.
+    /// The names of the functions, methods or constructors that are meant by [`Probe::call`], where
+    /// they are declared.
     pub(crate) callees: Vec<Span>,
 }
 
@@ -111,7 +113,8 @@ pub(crate) fn probe<'a>(
 }
 
 impl<'a> Lowerer<'a> {
-    /// Whether something is of no use to the answer that is looked for: the place is not in it, or the answer is there.
+    /// Whether something is of no use to the answer that is looked for: the place is not in it, or
+    /// the answer is there.
     pub(super) fn is_beside(&self, span: Span) -> bool {
         let Some(question) = self.asked.question else {
             return false;

@@ -1,8 +1,9 @@
-//! `Checksum.subtract_all_and_deposit` of Tofino's parsers: headers that are extracted behind the call are subtracted
-//! too, and the sum is stored when the parser ends.
+//! `Checksum.subtract_all_and_deposit` of Tofino's parsers: headers that are extracted behind the
+//! call are subtracted too, and the sum is stored when the parser ends.
 //!
-//! Which headers these are depends on the way through the parser: a flag says that the call was made. All states of the
-//! parser ask for it, for a state that stands in front of the call can follow it.
+//! Which headers these are depends on the way through the parser: a flag says that the call was
+//! made. All states of the parser ask for it, for a state that stands in front of the call can
+//! follow it.
 
 use p4ir::{
     Assign, Block, Const, ExprId, ExprKind, ExternArg, ParserId, Place, Projection, StateId,

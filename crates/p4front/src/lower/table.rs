@@ -332,8 +332,8 @@ impl<'a> Lowerer<'a> {
         list
     }
 
-    /// An action of the same name that first computes the arguments bound in a table's list, then calls the
-    /// action: they are evaluated when it runs, and what they call may have effects.
+    /// An action of the same name that first computes the arguments bound in a table's list, then
+    /// calls the action: they are evaluated when it runs, and what they call may have effects.
     fn wrap_action(
         &mut self,
         info: &Rc<ActionInfo<'a>>,

@@ -1,16 +1,19 @@
 //! The Tofino Native Architecture, put in terms of what executors know already.
 //!
-//! Objects of `tna.p4` and `t2na.p4` that are v1model's under another name become those (`Register` is a `register`), so
-//! that tables, P4Info and executors need not know them twice. Calls become statements:
+//! Objects of `tna.p4` and `t2na.p4` that are v1model's under another name become those (`Register`
+//! is a `register`), so that tables, P4Info and executors need not know them twice. Calls become
+//! statements:
 //!
-//! * `Checksum` in a parser is a 16-bit running sum, a variable like any other; `update` in a deparser is `update_checksum`.
+//! * `Checksum` in a parser is a 16-bit running sum, a variable like any other; `update` in a
+//!   deparser is `update_checksum`.
 //! * `Hash.get` is `hash`, or plain wiring for `IDENTITY` and the XOR algorithms (`tna_hash.rs`).
-//! * `RegisterAction.execute` reads the cell, calls the body of `apply` as a function, and writes the cell; the cell of a
-//!   `DirectRegister` is that of the entry which its table found.
+//! * `RegisterAction.execute` reads the cell, calls the body of `apply` as a function, and writes
+//!   the cell; the cell of a `DirectRegister` is that of the entry which its table found.
 //! * Meters tell colours as `MeterColor_t` counts them: red is 3.
 //! * What a deparser asks for is a call of `mirror`, `resubmit_with` or `digest`.
 //!
-//! What is not listed here stays the call of a method that no executor knows, and says so when the program is loaded.
+//! What is not listed here stays the call of a method that no executor knows, and says so when the
+//! program is loaded.
 
 use std::collections::HashMap;
 
@@ -279,7 +282,8 @@ impl<'a> Lowerer<'a> {
 
     // ----- calls -----
 
-    /// Emits what a call of an extern function or method means; false if it is not one of those above.
+    /// Emits what a call of an extern function or method means; false if it is not one of those
+    /// above.
     pub(super) fn tna_call(
         &mut self,
         object: Option<ExternId>,
@@ -634,7 +638,8 @@ impl<'a> Lowerer<'a> {
         self.load_bits(&cell, 32)
     }
 
-    /// A parameter of stateful programs has its initial value: no control plane that is served here sets it.
+    /// A parameter of stateful programs has its initial value: no control plane that is served here
+    /// sets it.
     fn parameter(&mut self, id: ExternId, place: Option<&Place>, span: Span) -> bool {
         let args = self.emitter.ir.externs[id].args.iter();
         let value = args.clone().find(|(name, _)| name == "initial_value");
@@ -647,7 +652,8 @@ impl<'a> Lowerer<'a> {
         true
     }
 
-    /// `execute`: the cell in, `apply`, the cell out; results go to the place and to `out` arguments.
+    /// `execute`: the cell in, `apply`, the cell out; results go to the place and to `out`
+    /// arguments.
     fn register_action(
         &mut self,
         id: ExternId,

@@ -1,4 +1,5 @@
-//! Looking for errors where `main` does not lead: declarations nothing instantiates, and signatures.
+//! Looking for errors where `main` does not lead: declarations nothing instantiates, and
+//! signatures.
 
 use p4ir::{Place, VarKind};
 
@@ -183,11 +184,13 @@ impl<'a> Lowerer<'a> {
         self.detached(Body::constant(), |s| s.default_of(param, ty));
     }
 
-    /// The default value of a parameter, known when the program is compiled and of the parameter's type.
+    /// The default value of a parameter, known when the program is compiled and of the parameter's
+    /// type.
     pub(super) fn default_of(&mut self, param: &'a ast::Param, ty: &Ty) -> Option<Elab<'a>> {
         let default = param.default.as_ref()?;
         let value = self.const_expr(default, Some(ty));
-        // A parser or control is held against the type where it is given, with all type arguments known.
+        // A parser or control is held against the type where it is given, with all type arguments
+        // known.
         if !ty.is_data() || matches!(ty, Ty::Param(..)) {
             return Some(value);
         }

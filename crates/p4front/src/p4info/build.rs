@@ -130,8 +130,8 @@ pub(crate) fn build<'a>(
     b.info
 }
 
-/// The name of the pipe that `main` of a program for Tofino is made of; none where it is made of several, whose names
-/// stand in those of their objects.
+/// The name of the pipe that `main` of a program for Tofino is made of; none where it is made of
+/// several, whose names stand in those of their objects.
 fn pipe_of<'a>(ir: &Program, program: &'a ast::Program) -> Option<&'a str> {
     match ir.pipeline()? {
         Pipeline::Tofino(_) if ir.pipes() == 1 => {}
@@ -148,8 +148,9 @@ fn pipe_of<'a>(ir: &Program, program: &'a ast::Program) -> Option<&'a str> {
     })
 }
 
-/// Two declarations of one control-plane name cannot be told apart. (Two instances of one declaration can share it, and
-/// so can actions that are the same: they are one object to the control plane, as for p4c.)
+/// Two declarations of one control-plane name cannot be told apart. (Two instances of one
+/// declaration can share it, and so can actions that are the same: they are one object to the
+/// control plane, as for p4c.)
 fn duplicate_names(
     ir: &Program,
     tables: &[&TableFact<'_>],
@@ -186,8 +187,8 @@ fn one_name(kind: &str, name: &str, decl: &ast::Decl, first: &ast::Decl) -> Diag
     Diagnostic::error("annotation", decl.at.span, text).with_related(first.at.span, "the other one")
 }
 
-/// Whether two actions have the same parameters and the same body. What they do with the direct counter and the
-/// direct meter of their table may differ: these belong to the table.
+/// Whether two actions have the same parameters and the same body. What they do with the direct
+/// counter and the direct meter of their table may differ: these belong to the table.
 fn same_action(a: &ActionFact<'_>, b: &ActionFact<'_>) -> bool {
     let (DeclKind::Action(x), DeclKind::Action(y)) = (&a.decl.kind, &b.decl.kind) else {
         return false;
@@ -199,8 +200,8 @@ fn same_action(a: &ActionFact<'_>, b: &ActionFact<'_>) -> bool {
         || (x.params == y.params && acts(&x.body) == acts(&y.body) && types(a) == types(b))
 }
 
-/// The statements of an action but for `counter.count()` and `meter.read(colour)`, which only direct counters and meters
-/// have without an index.
+/// The statements of an action but for `counter.count()` and `meter.read(colour)`, which only
+/// direct counters and meters have without an index.
 fn acts(body: &ast::Block) -> Vec<&ast::Stmt> {
     let direct = |stmt: &&ast::Stmt| {
         let ast::StmtKind::Call(call) = &stmt.kind else {
@@ -421,8 +422,8 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// `in_table` tells whether a table lists the action; otherwise the program itself calls it, and no
-    /// parameter is the control plane's to fill.
+    /// `in_table` tells whether a table lists the action; otherwise the program itself calls it,
+    /// and no parameter is the control plane's to fill.
     pub(super) fn action(&mut self, fact: &ActionFact<'a>, in_table: bool) {
         if hidden(fact.annotations) {
             return;

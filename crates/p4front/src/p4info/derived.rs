@@ -1,5 +1,6 @@
-//! P4Info of a program that comes without its source, such as BMv2 JSON. Ids and aliases are those that p4c makes of names; what only
-//! the source says is absent: annotations with their `@id`s, documentation, names of types, digests, headers of the controller.
+//! P4Info of a program that comes without its source, such as BMv2 JSON. Ids and aliases are those
+//! that p4c makes of names; what only the source says is absent: annotations with their `@id`s,
+//! documentation, names of types, digests, headers of the controller.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The entries that a program's text gives its tables, as P4Runtime writes them (P4Runtime 1.5, sections 9.1 and 9.1.2).
+//! The entries that a program's text gives its tables, as P4Runtime writes them (P4Runtime 1.5,
+//! sections 9.1 and 9.1.2).
 
 use num_bigint::BigUint;
 use p4ir::{Const, KeySet, MatchKind, ValidProgram};
@@ -9,8 +10,9 @@ use p4runtime::p4::v1::field_match::{self, FieldMatchType};
 
 use super::types::padded;
 
-/// All entries of the program's text, `const` or not, as one `WriteRequest` that inserts them. Device and election id are left
-/// unset. Entries keep the order of the text; "don't care" is left out.
+/// All entries of the program's text, `const` or not, as one `WriteRequest` that inserts them.
+/// Device and election id are left unset. Entries keep the order of the text; "don't care" is left
+/// out.
 ///
 /// `info` is the P4Info of the same program.
 #[must_use]
@@ -44,7 +46,8 @@ pub fn initial_entries(program: &ValidProgram, info: &P4Info) -> v1::WriteReques
     request
 }
 
-/// The key of an entry. Keys that P4Info does not have (those that only a selector reads) have no field.
+/// The key of an entry. Keys that P4Info does not have (those that only a selector reads) have no
+/// field.
 fn fields(
     program: &ValidProgram,
     table: &p4ir::Table,

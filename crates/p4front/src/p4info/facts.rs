@@ -1,4 +1,5 @@
-//! What lowering notes down for P4Info: declarations and source-level types that p4ir no longer has.
+//! What lowering notes down for P4Info: declarations and source-level types that p4ir no longer
+//! has.
 
 use p4ir::{ActionId, ExternArg, ExternId, TableId, ValueSetId};
 

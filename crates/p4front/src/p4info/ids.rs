@@ -1,8 +1,8 @@
 //! Ids and aliases of P4Info entities, as p4c assigns them.
 //!
-//! An id is an 8-bit prefix for the kind of entity and 24 bits: those of `@id`, or of a hash (Jenkins, one
-//! at a time) of the name, with linear probing in order of names. An alias is the shortest suffix of the name, cut at
-//! dots, that no other entity of any kind shares.
+//! An id is an 8-bit prefix for the kind of entity and 24 bits: those of `@id`, or of a hash
+//! (Jenkins, one at a time) of the name, with linear probing in order of names. An alias is the
+//! shortest suffix of the name, cut at dots, that no other entity of any kind shares.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -55,13 +55,14 @@ pub(super) struct Symbols {
     taken: BTreeSet<u32>,
     names: BTreeSet<String>,
     suffixes: HashMap<String, u32>,
-    /// What stands before names where they are hashed, and not where they are written: a pipe's name.
+    /// What stands before names where they are hashed, and not where they are written: a pipe's
+    /// name.
     prefix: String,
 }
 
 impl Symbols {
-    /// Symbols of a program for Tofino: everything but actions has the pipe's name before its own when ids are made of
-    /// names.
+    /// Symbols of a program for Tofino: everything but actions has the pipe's name before its own
+    /// when ids are made of names.
     pub(super) fn in_pipe(pipe: &str) -> Self {
         Self {
             prefix: format!("{pipe}."),
@@ -98,7 +99,8 @@ impl Symbols {
         result
     }
 
-    /// Gives ids to what has none. Kinds and names in order, so that collisions resolve as p4c resolves them.
+    /// Gives ids to what has none. Kinds and names in order, so that collisions resolve as p4c
+    /// resolves them.
     pub(super) fn assign(&mut self) {
         for ((kind, name), id) in &mut self.ids {
             if id.is_some() {

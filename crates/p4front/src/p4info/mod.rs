@@ -1,7 +1,7 @@
 //! P4Info of a program: the control plane's view of it (P4Runtime specification 1.4, chapter 6).
 //!
-//! P4Runtime's own messages, entity by entity what p4c writes: same ids, aliases and names. The order is that of p4c's
-//! traversal too: blocks of the package in order, then what they contain.
+//! P4Runtime's own messages, entity by entity what p4c writes: same ids, aliases and names. The
+//! order is that of p4c's traversal too: blocks of the package in order, then what they contain.
 
 mod build;
 mod constant;

@@ -17,7 +17,8 @@ pub(super) struct Notes {
     pub(super) doc: Option<Documentation>,
 }
 
-/// Sorts annotations into plain and structured ones and documentation; those in `skip` are left out.
+/// Sorts annotations into plain and structured ones and documentation; those in `skip` are left
+/// out.
 pub(super) fn notes(list: &[ast::Annotation], skip: &[&str]) -> Notes {
     let mut out = Notes {
         plain: Vec::new(),
@@ -79,7 +80,8 @@ fn pair(kv: &ast::NamedExpr) -> KeyValuePair {
     }
 }
 
-/// Annotations whose arguments p4c parses and writes as a list; of others it writes the tokens with blanks in between.
+/// Annotations whose arguments p4c parses and writes as a list; of others it writes the tokens with
+/// blanks in between.
 const LISTS: [&str; 2] = ["field_list", "p4runtime_translation"];
 
 /// `@name` or `@name(tokens)`.

@@ -61,8 +61,8 @@ pub(crate) fn parse_and_keep(tokens: Vec<Token>, diags: &mut Diagnostics) -> (Pr
     (program, p.tokens)
 }
 
-/// Reads `expression . name` and nothing else, where `types` are the names of types: the expression, which may be the
-/// name of a type.
+/// Reads `expression . name` and nothing else, where `types` are the names of types: the
+/// expression, which may be the name of a type.
 pub(crate) fn parse_base<'n>(
     tokens: Vec<Token>,
     types: impl Iterator<Item = &'n Symbol>,
@@ -361,8 +361,8 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    /// Whether a line begins with a word that only begins declarations of the top level: a bracket before it was
-    /// never closed.
+    /// Whether a line begins with a word that only begins declarations of the top level: a bracket
+    /// before it was never closed.
     fn at_top_level_word(&self) -> bool {
         use Keyword as K;
         let begins = matches!(

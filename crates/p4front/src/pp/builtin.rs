@@ -44,8 +44,8 @@ pub(crate) fn declared_by(name: &str) -> Option<&'static str> {
     declared.get(name).copied()
 }
 
-/// Names that a built-in file declares, with what it includes: those that stand outside of all brackets before the
-/// rest of their declaration, and match kinds.
+/// Names that a built-in file declares, with what it includes: those that stand outside of all
+/// brackets before the rest of their declaration, and match kinds.
 fn names_of(file: &str) -> Vec<String> {
     let mut map = SourceMap::new();
     let Ok(main) = map.add("", &format!("#include <{file}>\n")) else {

@@ -62,7 +62,8 @@ pub struct Preprocessed {
 }
 
 impl Preprocessed {
-    /// The files that were included, each once, in the order in which they were met first; not those that are built in.
+    /// The files that were included, each once, in the order in which they were met first; not
+    /// those that are built in.
     #[must_use]
     pub fn included(&self) -> Vec<FileId> {
         let mut files: Vec<FileId> = Vec::new();

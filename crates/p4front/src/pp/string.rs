@@ -1,9 +1,10 @@
 //! Directives inside a string that takes several lines.
 //!
-//! `cpp` reads its input line by line: a line that begins with `#` is a directive, whether a string is open or not, and
-//! programs use that to choose parts of a long annotation. So do we. A directive and the lines that it excludes leave
-//! empty lines. What is no directive (`# note`, `a # b`) stays, and so does the rest of the string as written: in it
-//! there are no macros and no comments. (`cpp` does replace macros in the lines between the first and the last.)
+//! `cpp` reads its input line by line: a line that begins with `#` is a directive, whether a string
+//! is open or not, and programs use that to choose parts of a long annotation. So do we. A
+//! directive and the lines that it excludes leave empty lines. What is no directive (`# note`, `a #
+//! b`) stays, and so does the rest of the string as written: in it there are no macros and no
+//! comments. (`cpp` does replace macros in the lines between the first and the last.)
 
 use super::Preprocessor;
 use crate::lex::{RawKind, RawToken, StringEnd};
@@ -45,8 +46,8 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Appends the string's text up to the next directive, out of included files too; `depth` is the number of files
-    /// that were open where the string begins.
+    /// Appends the string's text up to the next directive, out of included files too; `depth` is
+    /// the number of files that were open where the string begins.
     fn string_up_to_directive(&mut self, depth: usize, text: &mut String) -> StringEnd {
         loop {
             let Some(frame) = self.frames.last_mut() else {

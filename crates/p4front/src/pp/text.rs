@@ -13,13 +13,13 @@ const MAX_EMPTY_LINES: u32 = 8;
 pub enum Places {
     /// A comment where another file begins: for people.
     Comments,
-    /// Line markers (`# 12 "file.p4"`), as `cpp` writes them: the text is a program, and what is said about it names the lines
-    /// of the files that it was made from.
+    /// Line markers (`# 12 "file.p4"`), as `cpp` writes them: the text is a program, and what is
+    /// said about it names the lines of the files that it was made from.
     Markers,
 }
 
-/// Preprocessed tokens as text: line by line as they stood, without comments. Line ends stay where `@pragma` needs them, and
-/// two tokens never become one.
+/// Preprocessed tokens as text: line by line as they stood, without comments. Line ends stay where
+/// `@pragma` needs them, and two tokens never become one.
 #[must_use]
 pub fn text<'a>(
     map: &SourceMap,

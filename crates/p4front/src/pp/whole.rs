@@ -16,8 +16,9 @@ pub(crate) struct Followed {
     pub(crate) text: Option<FileId>,
 }
 
-/// The program whose main file is `main` with included files in the places of the `#include`s that the preprocessor
-/// follows. What is built in stays an `#include`; macros and conditions stay as well, and mean what they meant.
+/// The program whose main file is `main` with included files in the places of the `#include`s that
+/// the preprocessor follows. What is built in stays an `#include`; macros and conditions stay as
+/// well, and mean what they meant.
 ///
 /// # Errors
 /// What the preprocessor found, if there is an error in it.

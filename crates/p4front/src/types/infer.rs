@@ -191,8 +191,8 @@ impl Infer {
     }
 
     /// Makes a parameter's type and an argument's type meet; the argument may convert implicitly
-    /// (`int` to a bit type or to a `type` of one, a list to a tuple, struct or header). A variable bound to `int`
-    /// by one argument takes the sized type of a later one.
+    /// (`int` to a bit type or to a `type` of one, a list to a tuple, struct or header). A variable
+    /// bound to `int` by one argument takes the sized type of a later one.
     pub(crate) fn unify(&mut self, param: &Ty, arg: &Ty) -> bool {
         if let Ty::Var(v) = param {
             match self.vars.get(*v as usize).cloned().flatten() {

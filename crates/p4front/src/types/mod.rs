@@ -1,5 +1,5 @@
-//! Types, compile-time values and what the language says about them: which types are equal, what converts
-//! to what, what constant expressions come to.
+//! Types, compile-time values and what the language says about them: which types are equal, what
+//! converts to what, what constant expressions come to.
 //!
 //! This module knows nothing about scopes or about p4ir; [`crate::lower`] drives it.
 

@@ -28,8 +28,8 @@ pub(crate) enum Ty {
     Varbit(u32),
     /// An inference variable.
     Var(u32),
-    /// What `_` leaves open among the type arguments of an object; meets every type. Each call of a method
-    /// decides anew what it is there.
+    /// What `_` leaves open among the type arguments of an object; meets every type. Each call of a
+    /// method decides anew what it is there.
     Any,
     /// A type parameter of a generic declaration that is checked without being instantiated.
     Param(NodeId, Symbol),
@@ -141,7 +141,8 @@ pub(crate) struct Record {
     pub(crate) open: bool,
 }
 
-/// Types in a row, the components of a tuple or the arguments of a type, and what is known of all together.
+/// Types in a row, the components of a tuple or the arguments of a type, and what is known of all
+/// together.
 #[derive(Debug)]
 pub(crate) struct Types {
     parts: Vec<Ty>,
@@ -314,8 +315,8 @@ impl Ty {
         }
     }
 
-    /// Width and signedness of `bit<N>`, `int<N>` and of a `type` that is made of one of them. An integer
-    /// literal becomes a value of such a type by itself.
+    /// Width and signedness of `bit<N>`, `int<N>` and of a `type` that is made of one of them. An
+    /// integer literal becomes a value of such a type by itself.
     pub(crate) fn number(&self) -> Option<(u32, bool)> {
         match self {
             Ty::New(n) => n.underlying.number(),

@@ -1,4 +1,5 @@
-//! The formatter: tokens stay, comments stay, and formatting twice changes nothing, over every program of the repository and of p4c's samples.
+//! The formatter: tokens stay, comments stay, and formatting twice changes nothing, over every
+//! program of the repository and of p4c's samples.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::path::{Path, PathBuf};
@@ -216,7 +217,8 @@ proptest! {
         }
     }
 
-    /// A quote that opens a string of several lines, or that a condition excludes, can be read in two ways.
+    /// A quote that opens a string of several lines, or that a condition excludes, can be read in
+    /// two ways.
     #[test]
     fn text_with_open_strings_keeps_its_meaning_or_is_refused(
         text in text([PARTS, &["\"", "\""]].concat())

@@ -1,4 +1,5 @@
-//! From source to validated IR: what ordinary and unusual programs become, and what is said about wrong ones.
+//! From source to validated IR: what ordinary and unusual programs become, and what is said about
+//! wrong ones.
 
 // The helpers panic as the tests do.
 #![allow(clippy::panic)]
@@ -6,7 +7,8 @@
 use p4front::source::SourceMap;
 use p4front::{Compiled, Options, compile};
 
-/// Wraps declarations, header and metadata fields, and an ingress control into a whole v1model program.
+/// Wraps declarations, header and metadata fields, and an ingress control into a whole v1model
+/// program.
 pub(crate) fn program(decls: &str, ingress_locals: &str, ingress_body: &str) -> String {
     format!(
         "#include <v1model.p4>\n\
@@ -83,7 +85,8 @@ fn v1model_blocks_share_their_storage() {
 
 #[test]
 fn effects_keep_their_order() {
-    // The left operand is read before the call changes it; the right side of && runs only if reached.
+    // The left operand is read before the call changes it; the right side of && runs only if
+    // reached.
     let decls = "bit<16> bump(inout bit<16> v) { v = v + 1; return v; }";
     let body = "m.y = m.x + bump(m.x); m.flag = m.flag && bump(m.y) == 3;";
     insta::assert_snapshot!(ingress(&good(&program(decls, "", body))));
@@ -222,7 +225,8 @@ fn errors_are_found_in_what_main_does_not_reach() {
     );
 }
 
-/// Extern objects are passed without a direction (P4_16, 6.8); of the architecture's own only the declaration is known.
+/// Extern objects are passed without a direction (P4_16, 6.8); of the architecture's own only the
+/// declaration is known.
 #[test]
 fn methods_of_extern_parameters() {
     let program = |local: &str, body: &str| {

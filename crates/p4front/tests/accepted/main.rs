@@ -1,4 +1,5 @@
-//! Programs that the front end takes: what it makes of them, and p4c's samples where they are at hand.
+//! Programs that the front end takes: what it makes of them, and p4c's samples where they are at
+//! hand.
 
 mod format;
 mod lower;

@@ -1,4 +1,5 @@
-//! Values of a type that `type` makes: an integer literal becomes one by itself, wherever p4c puts a cast.
+//! Values of a type that `type` makes: an integer literal becomes one by itself, wherever p4c puts
+//! a cast.
 
 use crate::lower::{good, ingress, program, refused};
 

@@ -1,7 +1,8 @@
 //! How the front end agrees with p4c about p4c's own programs: what both accept, what both refuse.
 //!
-//! `P4C_TESTDATA=/path/to/p4c/testdata cargo test -p switchwright-p4front --test accepted p4c_shares -- --nocapture` prints the shares that
-//! `docs/language.md` reports. Without `P4C_TESTDATA` these tests say that they were skipped.
+//! `P4C_TESTDATA=/path/to/p4c/testdata cargo test -p switchwright-p4front --test accepted
+//! p4c_shares -- --nocapture` prints the shares that `docs/language.md` reports. Without
+//! `P4C_TESTDATA` these tests say that they were skipped.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // helpers of tests
 

@@ -426,7 +426,8 @@ fn what_is_no_directive_stays_in_a_string() {
         pp("\"a\n#if 0\n \" M\n#endif\nb\\\"c\\\n#if\n\" 2"),
         "\"a\n\n\n\nb\\\"c#if\n\" 2"
     );
-    // A condition may begin outside of the string and end in it, and one in it may hold another string's end.
+    // A condition may begin outside of the string and end in it, and one in it may hold another
+    // string's end.
     assert_eq!(pp("#if 1\n\"a\n#endif\n\" 3"), "\"a\n\n\" 3");
     assert_eq!(
         pp("\"a\n#if 1\n b\" 4\n#else\n c\" 5\n#endif\n6"),

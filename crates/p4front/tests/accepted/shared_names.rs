@@ -2,7 +2,8 @@
 
 use crate::lower::{build, good};
 
-/// A program with a table in the ingress and one in the egress control, each with an action of its own.
+/// A program with a table in the ingress and one in the egress control, each with an action of its
+/// own.
 fn program(ingress: &str, egress: &str, listed: &str) -> String {
     format!(
         "#include <v1model.p4>

@@ -1,7 +1,10 @@
-//! Programs for Tofino: what our declarations of `tna.p4` and `t2na.p4` accept, and what becomes of the externs.
+//! Programs for Tofino: what our declarations of `tna.p4` and `t2na.p4` accept, and what becomes of
+//! the externs.
 //!
-//! `TNA_PROGRAMS=FOLDER cargo test -p switchwright-p4front --test accepted tna -- --nocapture` reads every program under a folder (p4c's are in
-//! `backends/p4tools/modules/testgen/targets/tofino/test/p4-programs`) and tells the shares that `docs/language.md` reports.
+//! `TNA_PROGRAMS=FOLDER cargo test -p switchwright-p4front --test accepted tna -- --nocapture`
+//! reads every program under a folder (p4c's are in
+//! `backends/p4tools/modules/testgen/targets/tofino/test/p4-programs`) and tells the shares that
+//! `docs/language.md` reports.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)] // helpers of tests
 
@@ -137,7 +140,8 @@ fn what_does_not_fit_is_refused() {
     good(&text.replace("t2na.p4", "tna.p4"));
 }
 
-/// The residual of a checksum takes away what the parser extracts later: of headers whose size is known.
+/// The residual of a checksum takes away what the parser extracts later: of headers whose size is
+/// known.
 #[test]
 fn residuals_take_headers_of_fixed_size() {
     let with = |call: &str, fields: &str| {

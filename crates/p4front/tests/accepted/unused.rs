@@ -2,7 +2,8 @@
 
 use crate::lower::{build, good, program};
 
-/// What is said about declarations in front of a whole program, and about locals of its ingress control.
+/// What is said about declarations in front of a whole program, and about locals of its ingress
+/// control.
 fn said(decls: &str, locals: &str) -> String {
     match build(&program(decls, locals, "")) {
         Ok(_) => String::new(),

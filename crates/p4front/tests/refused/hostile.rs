@@ -1,5 +1,5 @@
-//! Damaged programs are refused or accepted, never a panic. Set `P4C_TESTDATA` to p4c's `testdata` folder to
-//! damage p4c's v1model samples as well.
+//! Damaged programs are refused or accepted, never a panic. Set `P4C_TESTDATA` to p4c's `testdata`
+//! folder to damage p4c's v1model samples as well.
 
 use std::path::PathBuf;
 

@@ -33,7 +33,8 @@ pub enum DirectoryError {
     },
 }
 
-/// A directory under construction. Dropped before [`commit`](Self::commit), it leaves nothing behind.
+/// A directory under construction. Dropped before [`commit`](Self::commit), it leaves nothing
+/// behind.
 pub(crate) struct Staging {
     place: Place,
     digests: Mutex<BTreeMap<String, Digest>>,
@@ -142,8 +143,8 @@ impl Staging {
         }
     }
 
-    /// Puts the directory in its place, where it has one. A build directory that stood there is gone afterwards. Otherwise its files, by
-    /// path.
+    /// Puts the directory in its place, where it has one. A build directory that stood there is
+    /// gone afterwards. Otherwise its files, by path.
     pub(crate) fn commit(self) -> Result<BTreeMap<String, Vec<u8>>, DirectoryError> {
         match self.place {
             Place::Disk(workshop) => workshop.commit().map(|()| BTreeMap::new()),
@@ -201,8 +202,9 @@ fn at(path: &Path) -> impl Fn(io::Error) -> DirectoryError + use<> {
     }
 }
 
-/// A name of a switch or host as a file name: what is not a letter, a digit, `.`, `_` or `-` becomes `%XX`, and
-/// so does a leading dot or `-`: commands take what begins with `-` for an option. Different names stay different.
+/// A name of a switch or host as a file name: what is not a letter, a digit, `.`, `_` or `-`
+/// becomes `%XX`, and so does a leading dot or `-`: commands take what begins with `-` for an
+/// option. Different names stay different.
 #[must_use]
 pub fn file_name(name: &str) -> String {
     use std::fmt::Write as _;

@@ -28,7 +28,8 @@ pub enum HeldError {
 }
 
 impl BuildDirectory {
-    /// The entries of these switches, or of all, in the order of the manifest; every file is held against its digest.
+    /// The entries of these switches, or of all, in the order of the manifest; every file is held
+    /// against its digest.
     ///
     /// # Errors
     /// [`HeldError`].
@@ -66,7 +67,8 @@ impl BuildDirectory {
         })
     }
 
-    /// The file from which the entries of a switch are read: of two for P4Runtime the binary one, for it is read far faster.
+    /// The file from which the entries of a switch are read: of two for P4Runtime the binary one,
+    /// for it is read far faster.
     ///
     /// # Errors
     /// [`ManifestError::Malformed`] for a target that there is not.

@@ -1,5 +1,5 @@
-//! `manifest.json`: what a build directory was made from and what is in it. It is what makes a directory
-//! ours, and how `trace` and `push` find their files.
+//! `manifest.json`: what a build directory was made from and what is in it. It is what makes a
+//! directory ours, and how `trace` and `push` find their files.
 
 use std::collections::BTreeMap;
 use std::io;

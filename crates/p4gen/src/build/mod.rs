@@ -1,8 +1,8 @@
 //! The build directory that the switches of a target are fed from.
 //!
-//! [`build()`] turns a checked plan into a directory that holds everything a network of such switches
-//! needs: the program, every switch's entries in each format, the topology for Mininet, the plan itself
-//! and a report. The directory appears complete or not at all.
+//! [`build()`] turns a checked plan into a directory that holds everything a network of such
+//! switches needs: the program, every switch's entries in each format, the topology for Mininet,
+//! the plan itself and a report. The directory appears complete or not at all.
 
 mod digest;
 mod directory;
@@ -156,8 +156,9 @@ impl From<EntriesError> for BuildError {
 /// What can be chosen about a build.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
-    /// The version that packets are stamped with in a failover program, and that its entries are for (Stephens15 section
-    /// 4.6.4). Two builds of different versions can stand in the switches side by side.
+    /// The version that packets are stamped with in a failover program, and that its entries are
+    /// for (Stephens15 section 4.6.4). Two builds of different versions can stand in the switches
+    /// side by side.
     pub version: u8,
     /// For Tofino: which device port stands behind a port of the plan.
     pub device_ports: DevicePorts,
@@ -259,7 +260,8 @@ pub struct Made<'a> {
     target: &'static dyn Target,
     options: &'a BuildOptions,
     progress: Progress<'a>,
-    /// The plan's routes, where the program forwards by them; a switch's tables are made when they are wanted.
+    /// The plan's routes, where the program forwards by them; a switch's tables are made when they
+    /// are wanted.
     forwarding: Option<Routing<'a>>,
     /// The program.
     pub program: Program,
@@ -333,7 +335,8 @@ impl<'a> Made<'a> {
             estimate: None,
         };
         if let Some(pipeline) = &capabilities.pipeline {
-            // Tables take stages: they are as large as the entries need. Those of all switches are never held together.
+            // Tables take stages: they are as large as the entries need. Those of all switches are
+            // never held together.
             let sizes = made.each_switch(|switch| Ok(made.entries(switch)?.sizes()))?;
             let need = sizes
                 .into_iter()
@@ -367,7 +370,8 @@ impl<'a> Made<'a> {
         Ok(self.program.features.entries(&source, switch)?)
     }
 
-    /// Does something for every switch, several at a time; of several errors always the first switch's is told.
+    /// Does something for every switch, several at a time; of several errors always the first
+    /// switch's is told.
     fn each_switch<T: Send>(
         &self,
         of: impl Fn(SwitchId) -> Result<T, BuildError> + Sync,

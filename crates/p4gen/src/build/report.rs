@@ -1,5 +1,5 @@
-//! `report.json` and `report.html`: what was proven, how tags travel, what every switch holds, and what
-//! its lossless priorities cost.
+//! `report.json` and `report.html`: what was proven, how tags travel, what every switch holds, and
+//! what its lossless priorities cost.
 
 use plan::{CarrierKind, CheckReport, CheckedPlan, Provenance};
 use serde::Serialize;

@@ -46,7 +46,8 @@ fn build_all(
     build_with(plan, target, directory, &options, &|_| ())
 }
 
-/// What is written beside the program: one of P4Runtime's formats always, the rest where it is asked for.
+/// What is written beside the program: one of P4Runtime's formats always, the rest where it is
+/// asked for.
 #[test]
 fn formats_are_written_when_they_are_asked_for() {
     let place = tempfile::tempdir().unwrap();
@@ -338,8 +339,8 @@ fn unbudgeted(hosts: u16, options: &TaggerOptions) -> CheckedPlan {
     check(tables, &free).expect("and they are sound")
 }
 
-/// Priorities, ports and bitmaps, by a build for every target: what, how much, how much there is, what to change; and
-/// nothing is left in the directory's place.
+/// Priorities, ports and bitmaps, by a build for every target: what, how much, how much there is,
+/// what to change; and nothing is left in the directory's place.
 #[test]
 fn every_target_refuses_a_plan_that_it_cannot_hold() {
     let place = tempfile::tempdir().unwrap();
@@ -388,7 +389,8 @@ fn every_target_refuses_a_plan_that_it_cannot_hold() {
     }
 }
 
-/// Failover plans with lossless tags: built for every target where tags are in the shim, refused by name for other carriers.
+/// Failover plans with lossless tags: built for every target where tags are in the shim, refused by
+/// name for other carriers.
 #[test]
 fn lossless_failover_is_built_where_there_is_a_program() {
     use schemes::failover::{FailoverOptions, FailoverScheme, Method, lossless_failover};
@@ -533,7 +535,8 @@ fn the_plan_in_the_directory_is_the_plan() {
     assert_eq!(&plan::Tables::from_json(&text).unwrap(), plan.tables());
 }
 
-/// What a build for Tofino says of a switch, in v1model's words: read back, renamed, without the bits of ports.
+/// What a build for Tofino says of a switch, in v1model's words: read back, renamed, without the
+/// bits of ports.
 fn read_bfrt(opened: &BuildDirectory, name: &str) -> crate::entries::SwitchEntries {
     use crate::entries::{EntryAction, bfrt};
     use crate::layout::{action, table};
@@ -569,8 +572,9 @@ fn read_bfrt(opened: &BuildDirectory, name: &str) -> crate::entries::SwitchEntri
     entries
 }
 
-/// One plan for every target, every format of it read back: runtime.json, the WriteRequest, the commands of
-/// simple_switch_CLI, bfrt.json for both chips. The embedded switch is filled from the WriteRequest.
+/// One plan for every target, every format of it read back: runtime.json, the WriteRequest, the
+/// commands of simple_switch_CLI, bfrt.json for both chips. The embedded switch is filled from the
+/// WriteRequest.
 #[test]
 fn a_plan_has_the_same_entries_on_every_target() {
     let place = tempfile::tempdir().unwrap();

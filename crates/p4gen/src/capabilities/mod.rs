@@ -38,7 +38,8 @@ pub struct Capabilities {
     pub api: Api,
     /// Number of priorities, the lossy one included.
     pub priorities: u16,
-    /// Whether the arriving priority decides which queue is accounted, apart from the queue that a packet waits in.
+    /// Whether the arriving priority decides which queue is accounted, apart from the queue that a
+    /// packet waits in.
     pub ingress_priority: bool,
     /// Whether it sends and obeys PFC.
     pub pfc: bool,
@@ -54,7 +55,8 @@ pub struct Capabilities {
     pub match_kinds: &'static [&'static str],
     /// The hardware's pipeline; a program in software has none.
     pub pipeline: Option<Pipeline>,
-    /// What it has for maps between DSCP, traffic class, priority group and queue, where those say what becomes of tags.
+    /// What it has for maps between DSCP, traffic class, priority group and queue, where those say
+    /// what becomes of tags.
     pub maps: Option<&'static sonic::Platform>,
     /// The strongest promise about a batch of writes.
     pub atomicity: Atomicity,
@@ -157,7 +159,8 @@ pub struct Pipeline {
     pub sram_rows: u16,
     /// Bits of a row.
     pub sram_bits: u16,
-    /// Stages by which the compiler spreads a program that puts carriers on further than its tables need (measured).
+    /// Stages by which the compiler spreads a program that puts carriers on further than its tables
+    /// need (measured).
     pub edge_spread: u16,
     /// The port of every pipe from which its packet generator sends.
     #[serde(skip)]
@@ -237,8 +240,8 @@ impl Resource {
 }
 
 impl Capabilities {
-    /// Everything that a plan needs and this target does not have, as far as entries do not matter: `demands` are those of
-    /// the plan's program family.
+    /// Everything that a plan needs and this target does not have, as far as entries do not matter:
+    /// `demands` are those of the plan's program family.
     #[must_use]
     pub fn refusals(&self, plan: &CheckedPlan, demands: &[Demand]) -> Vec<Refusal> {
         let demanded = demands.iter().filter_map(|demand| {

@@ -1,20 +1,23 @@
-//! How many stages of Tofino's pipeline a program takes, and how much of their memory, before the vendor's
-//! compiler is asked.
+//! How many stages of Tofino's pipeline a program takes, and how much of their memory, before the
+//! vendor's compiler is asked.
 //!
-//! The program is a chain of steps: a step's tables need what the step before found out, so they begin in a later stage.
-//! A step takes one stage, or as many as its tables need memory: TCAM blocks (rows by 512, bits by 44), bytes of the
-//! ternary crossbar, SRAM blocks, table ids. Tables of one step stand side by side. That is how the compiler places these
-//! programs too; `docs/on-tofino.md` has its figures beside ours.
+//! The program is a chain of steps: a step's tables need what the step before found out, so they
+//! begin in a later stage. A step takes one stage, or as many as its tables need memory: TCAM
+//! blocks (rows by 512, bits by 44), bytes of the ternary crossbar, SRAM blocks, table ids. Tables
+//! of one step stand side by side. That is how the compiler places these programs too;
+//! `docs/on-tofino.md` has its figures beside ours.
 
 use serde::Serialize;
 
 use super::Pipeline;
 
-/// Bits of a row of SRAM that an exact entry takes beside key and immediate data (version and pointer).
+/// Bits of a row of SRAM that an exact entry takes beside key and immediate data (version and
+/// pointer).
 pub(crate) const EXACT_OVERHEAD: u32 = 16;
 /// Ways of a cuckoo hash: the fewest SRAM blocks of an exact table.
 const WAYS: u64 = 4;
-/// How near to its last stage a program is worth a warning: the compiler may need one more than estimated.
+/// How near to its last stage a program is worth a warning: the compiler may need one more than
+/// estimated.
 const MARGIN: u64 = 1;
 
 /// What a program takes of the pipeline.
@@ -161,7 +164,8 @@ pub enum TableMemory {
     },
 }
 
-/// TCAM blocks of a stage stand in so many columns; a row that is wider than a block takes neighbours in one of them.
+/// TCAM blocks of a stage stand in so many columns; a row that is wider than a block takes
+/// neighbours in one of them.
 const TCAM_COLUMNS: usize = 2;
 
 /// What is left of a stage.
@@ -184,7 +188,8 @@ impl Left {
     }
 }
 
-/// Fills stages with a step's tables, each table as far as it goes; what is over goes into the next stage.
+/// Fills stages with a step's tables, each table as far as it goes; what is over goes into the next
+/// stage.
 fn place(planned: &Step, first: u64, pipeline: &Pipeline) -> StepEstimate {
     let mut step = StepEstimate {
         name: planned.name,

@@ -1,10 +1,12 @@
-//! `bfrt.json`: entries for BF Runtime, the control plane of Tofino. The format is described in `docs/bfrt.md`.
+//! `bfrt.json`: entries for BF Runtime, the control plane of Tofino. The format is described in
+//! `docs/bfrt.md`.
 //!
-//! Tables have BF Runtime's names (the pipe's name before the program's), keys all of the table's fields, values are
-//! hexadecimal strings. Three things are said in BF Runtime's own way: members of an action selector are entries of the
-//! action profile's table and groups those of the selector's; an entry that names a group has `$SELECTOR_GROUP_ID` for
-//! data; and of two ternary entries the one with the *smaller* `$MATCH_PRIORITY` wins, so that it is
-//! [`LOWEST`] less P4Runtime's priority.
+//! Tables have BF Runtime's names (the pipe's name before the program's), keys all of the table's
+//! fields, values are hexadecimal strings. Three things are said in BF Runtime's own way: members
+//! of an action selector are entries of the action profile's table and groups those of the
+//! selector's; an entry that names a group has `$SELECTOR_GROUP_ID` for data; and of two ternary
+//! entries the one with the *smaller* `$MATCH_PRIORITY` wins, so that it is [`LOWEST`] less
+//! P4Runtime's priority.
 
 use indexmap::IndexMap;
 use p4runtime::p4::config::v1::match_field::MatchType;
@@ -89,8 +91,9 @@ enum FileData {
 /// The file.
 ///
 /// # Errors
-/// [`EntriesError`] for entries that do not fit the program, and for what BF Runtime keeps in fixed tables of its own
-/// (multicast groups, clone sessions) or matches in other ways (ranges, optional keys).
+/// [`EntriesError`] for entries that do not fit the program, and for what BF Runtime keeps in fixed
+/// tables of its own (multicast groups, clone sessions) or matches in other ways (ranges, optional
+/// keys).
 pub fn write(
     entries: &SwitchEntries,
     info: &P4InfoIndex,
@@ -158,7 +161,8 @@ fn full(name: &str) -> String {
     format!("{PIPE}.{name}")
 }
 
-/// The table that holds members: of a selector the profile that it draws from, else the profile itself.
+/// The table that holds members: of a selector the profile that it draws from, else the profile
+/// itself.
 pub fn members_table(profile: &ActionProfile) -> String {
     if profile.with_selector {
         profile_of(profile.name())

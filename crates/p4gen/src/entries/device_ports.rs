@@ -1,8 +1,8 @@
 //! Ports as a device numbers them.
 //!
-//! A plan numbers ports as people do, from 1; Tofino's pipelines number them by pipe and channel (9 bits). Where a plan's
-//! numbers are not the device's, [`DevicePorts`] says which is which. Inside the fabric (one-hot bits, headers, rules of
-//! failover) ports keep the plan's numbers.
+//! A plan numbers ports as people do, from 1; Tofino's pipelines number them by pipe and channel (9
+//! bits). Where a plan's numbers are not the device's, [`DevicePorts`] says which is which. Inside
+//! the fabric (one-hot bits, headers, rules of failover) ports keep the plan's numbers.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use quantities::PortId;
 use super::Problem;
 use crate::layout::PORT_BITS;
 
-/// Which device port stands behind a port of the plan, by switch; ports that are not listed keep their number.
+/// Which device port stands behind a port of the plan, by switch; ports that are not listed keep
+/// their number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DevicePorts(BTreeMap<String, BTreeMap<PortId, u16>>);
 
@@ -22,7 +23,8 @@ impl DevicePorts {
     /// Reads `{"leaf1": {"1": 128, "2": 132}}`: device ports by switch and port of the plan.
     ///
     /// # Errors
-    /// What is wrong, and where: no such JSON, a number above 511, or two ports of a switch with one device port.
+    /// What is wrong, and where: no such JSON, a number above 511, or two ports of a switch with
+    /// one device port.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let map: BTreeMap<String, BTreeMap<u16, u16>> = serde_json::from_str(text)
             .map_err(|e| format!("{e}; expected {{\"SWITCH\": {{\"PORT\": DEVICE_PORT}}}}"))?;

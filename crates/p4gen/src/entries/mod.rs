@@ -42,8 +42,8 @@ pub use model::{
 };
 pub use rows::{Row, RowKind, rows};
 
-/// Reads entries of a file whose name tells the format: `.json` is [`runtime_json`], `.txt` is [`commands`], all else
-/// [`write_request`].
+/// Reads entries of a file whose name tells the format: `.json` is [`runtime_json`], `.txt` is
+/// [`commands`], all else [`write_request`].
 ///
 /// # Errors
 /// [`EntriesError`] if the text is not in that format, or does not fit the program.

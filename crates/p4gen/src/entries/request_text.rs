@@ -1,8 +1,9 @@
-//! A `p4.v1.WriteRequest` in text format, an update a line, written straight from the entries: a large network has millions of
-//! updates, for which messages with descriptions of themselves take far longer than everything else in a build.
+//! A `p4.v1.WriteRequest` in text format, an update a line, written straight from the entries: a
+//! large network has millions of updates, for which messages with descriptions of themselves take
+//! far longer than everything else in a build.
 //!
-//! What is written here is what the C++ tools print of the same message in their one-line form. Tests hold it against the message
-//! that [`write`](super::write_request::write) makes.
+//! What is written here is what the C++ tools print of the same message in their one-line form.
+//! Tests hold it against the message that [`write`](super::write_request::write) makes.
 
 use p4runtime::{Bits, P4InfoIndex, bytestring};
 

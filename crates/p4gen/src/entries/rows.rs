@@ -31,7 +31,8 @@ pub struct Row {
     pub kind: RowKind,
     /// Its table or action profile; empty for multicast groups and clone sessions.
     pub table: String,
-    /// `field=value`, joined by spaces; keys that are left out match everything. The id where there are no keys.
+    /// `field=value`, joined by spaces; keys that are left out match everything. The id where there
+    /// are no keys.
     #[serde(rename = "match")]
     pub matches: String,
     /// The largest wins; nothing where the table has no priorities.
@@ -85,7 +86,8 @@ impl RowKind {
     }
 }
 
-/// All that a switch gets: entries of tables, members, groups, multicast groups, clone sessions, in this order.
+/// All that a switch gets: entries of tables, members, groups, multicast groups, clone sessions, in
+/// this order.
 #[must_use]
 pub fn rows(entries: &SwitchEntries) -> Vec<Row> {
     let row = |kind, table: &str, matches: String| Row {

@@ -1,4 +1,5 @@
-//! `entries.txtpb` and `entries.binpb`: all entries of a switch as one `p4.v1.WriteRequest`, in text format or in protobuf's own.
+//! `entries.txtpb` and `entries.binpb`: all entries of a switch as one `p4.v1.WriteRequest`, in
+//! text format or in protobuf's own.
 //!
 //! Updates come in the order in which a server can take them one by one: members, groups, table
 //! entries, multicast groups, clone sessions. Default entries are modified, everything else is

@@ -1,5 +1,5 @@
-//! Builds a switch's entries by the layout of its program: every name is looked up and every value measured as
-//! it is written down.
+//! Builds a switch's entries by the layout of its program: every name is looked up and every value
+//! measured as it is written down.
 
 use p4runtime::Bits;
 

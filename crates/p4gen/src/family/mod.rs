@@ -1,7 +1,8 @@
 //! Program families: what data planes do, one folder each.
 //!
-//! A family says which tables its programs have, writes their text and their entries, and knows what they take of a
-//! pipeline. It does so for every kind of architecture; what differs between targets of one kind are their capabilities.
+//! A family says which tables its programs have, writes their text and their entries, and knows
+//! what they take of a pipeline. It does so for every kind of architecture; what differs between
+//! targets of one kind are their capabilities.
 
 pub mod failover;
 mod p4_names;
@@ -58,8 +59,8 @@ pub trait Family {
     /// The entries of one switch.
     ///
     /// # Errors
-    /// [`EntriesError::Unfit`] when the plan says what the program cannot hold; two ports of a switch that end up with one
-    /// device port.
+    /// [`EntriesError::Unfit`] when the plan says what the program cannot hold; two ports of a
+    /// switch that end up with one device port.
     fn entries(
         &self,
         source: &EntrySource<'_>,
@@ -85,11 +86,14 @@ pub struct EntrySource<'a> {
     pub target: &'a Capabilities,
     /// The program's layout.
     pub layout: &'a Layout,
-    /// The plan's routes, or what is left of them after failures, for a family that forwards by them.
+    /// The plan's routes, or what is left of them after failures, for a family that forwards by
+    /// them.
     pub forwarding: Option<&'a dyn SwitchTables>,
-    /// The version that packets are stamped with in a family that has versions, and that its entries are for.
+    /// The version that packets are stamped with in a family that has versions, and that its
+    /// entries are for.
     pub version: u8,
-    /// Which device port stands behind a port of the plan; on targets that have the plan's numbers nothing asks.
+    /// Which device port stands behind a port of the plan; on targets that have the plan's numbers
+    /// nothing asks.
     pub device_ports: &'a DevicePorts,
 }
 
@@ -134,8 +138,8 @@ impl<'a> EntrySource<'a> {
     }
 }
 
-/// Declares the families: a variant for each with its features. A plan's family is the first whose features it has, and the
-/// last where it has none of them.
+/// Declares the families: a variant for each with its features. A plan's family is the first whose
+/// features it has, and the last where it has none of them.
 macro_rules! families {
     ($($(#[$doc:meta])* $variant:ident($features:ident)),*; $(#[$last_doc:meta])* $last:ident($last_features:ident)) => {
         /// What a program depends on, by its family.

@@ -1,7 +1,9 @@
-//! The ids by which controllers know tables and actions (P4Runtime: the first byte says what kind of object it is).
+//! The ids by which controllers know tables and actions (P4Runtime: the first byte says what kind
+//! of object it is).
 //!
-//! Ids are stable: one that was published is never given to anything else, so that a controller may keep entries across two
-//! builds. New names go to the end of their list. `layout.p4` is rendered from these lists.
+//! Ids are stable: one that was published is never given to anything else, so that a controller may
+//! keep entries across two builds. New names go to the end of their list. `layout.p4` is rendered
+//! from these lists.
 
 /// Tables, by the last part of their names: the first has id 0x02000001.
 pub(crate) const TABLES: [&str; 29] = [

@@ -1,8 +1,9 @@
-//! The layout of the generated programs' tables: the one definition of names, ids, key fields and widths
-//! that the program text and the table entries share.
+//! The layout of the generated programs' tables: the one definition of names, ids, key fields and
+//! widths that the program text and the table entries share.
 //!
-//! A family says what tables its programs have; its text and its entries meet here. The ids of `layout.p4`, which every
-//! program includes, are rendered from [`ids`]; tests hold layouts against the P4Info of the rendered programs.
+//! A family says what tables its programs have; its text and its entries meet here. The ids of
+//! `layout.p4`, which every program includes, are rendered from [`ids`]; tests hold layouts against
+//! the P4Info of the rendered programs.
 
 pub(crate) mod ids;
 mod names;
@@ -25,8 +26,9 @@ pub const PRIORITY_BITS: u16 = 3;
 pub const ECMP_GROUP_BITS: u16 = 16;
 /// The greatest `hash_shift` of the `ecmp` action: the flow hash has 32 bits, of which 16 are used.
 pub const HASH_SHIFT_MAX: u8 = 16;
-/// The most ports that a one-hot bitmap may stand for (port numbers 0 to 253). The shift that makes the
-/// bitmap takes 8 bits on BMv2, and the numbers that are no port (510: CPU, 511: drop) must fall outside.
+/// The most ports that a one-hot bitmap may stand for (port numbers 0 to 253). The shift that makes
+/// the bitmap takes 8 bits on BMv2, and the numbers that are no port (510: CPU, 511: drop) must
+/// fall outside.
 pub const BITMAP_BITS_MAX: u16 = 254;
 /// Bits of a cell of the register of the port status on Tofino.
 pub const STATUS_WORD_BITS: u16 = 32;
@@ -40,8 +42,9 @@ pub const CHANNEL_KEY: &str = "channel";
 /// Bytes of the fabric's own header, without the hops of routes.
 pub const SHIM_BYTES: u16 = 14;
 
-/// The DSCP with which a host picks a lossless class where the carrier is not the DSCP itself: class 0
-/// is 1, class 1 is 2, and so on. (Where it is, hosts send the code of the class's initial tag.)
+/// The DSCP with which a host picks a lossless class where the carrier is not the DSCP itself:
+/// class 0 is 1, class 1 is 2, and so on. (Where it is, hosts send the code of the class's initial
+/// tag.)
 #[must_use]
 pub const fn edge_dscp(class: ClassId) -> u8 {
     class.get().saturating_add(1)
@@ -118,8 +121,8 @@ pub struct Table {
     pub id: u32,
     /// Key fields in the order of the program text; the selector's hash input is not among them.
     pub key: Vec<KeyField>,
-    /// Actions that entries may have. The default action (`const`) is among them only where entries use it
-    /// too.
+    /// Actions that entries may have. The default action (`const`) is among them only where entries
+    /// use it too.
     pub actions: Vec<&'static str>,
     /// Most entries.
     pub size: u32,

@@ -1,4 +1,5 @@
-//! Names of tables, actions and counters, and why packets are dropped: words that programs, entries and reports share.
+//! Names of tables, actions and counters, and why packets are dropped: words that programs, entries
+//! and reports share.
 
 /// Full names of the tables.
 pub mod table {
@@ -38,7 +39,8 @@ pub mod table {
     /// Maps: out port, traffic class -> DSCP.
     pub const TC_TO_DSCP: &str = "egress.tc_to_dscp";
 
-    /// `failover`: without key; its default action carries the port status where the switch does not.
+    /// `failover`: without key; its default action carries the port status where the switch does
+    /// not.
     pub const PORT_STATUS: &str = "ingress.port_status";
     /// `failover`: in port -> from a host, with the version that it stamps, or from a switch.
     pub const ISLAND_IN: &str = "ingress.island_in";
@@ -48,7 +50,8 @@ pub mod table {
     pub const NEIGHBOR: &str = "ingress.neighbor";
     /// `failover`: version, destination MAC address -> virtual destination.
     pub const ENCAP: &str = "ingress.encap";
-    /// `failover` with source routes: version, next hop, port status -> follow or abandon the route.
+    /// `failover` with source routes: version, next hop, port status -> follow or abandon the
+    /// route.
     pub const SRC_FORWARD: &str = "ingress.src_forward";
     /// `failover`: version, virtual destination, MAC address, port status -> the host's port.
     pub const LOCAL_HOST: &str = "ingress.local_host";
@@ -121,7 +124,8 @@ pub mod action {
     pub const ANSWER: &str = "ingress.answer";
     /// `destination`: put the header on.
     pub const ENCAPSULATE: &str = "ingress.encapsulate";
-    /// `destination`, `ways`: put the header on; the flow chooses one of so many destinations that follow.
+    /// `destination`, `ways`: put the header on; the flow chooses one of so many destinations that
+    /// follow.
     pub const ENCAPSULATE_FLOW: &str = "ingress.encapsulate_flow";
     /// `port`: follow the forward route.
     pub const FOLLOW: &str = "ingress.follow";
@@ -147,9 +151,11 @@ pub mod action {
 
 /// Full name of the action selector of [`table::ECMP_GROUP`].
 pub const ECMP_SELECTOR: &str = "ingress.ecmp_selector";
-/// Full name of the action profile that holds the members of [`ECMP_SELECTOR`] on Tofino; to BF Runtime they are two tables.
+/// Full name of the action profile that holds the members of [`ECMP_SELECTOR`] on Tofino; to BF
+/// Runtime they are two tables.
 pub const ECMP_PROFILE: &str = "ingress.ecmp_profile";
-/// Full name of the register of the port status on Tofino, 32 ports a cell; that of ports 32 to 63 ends in `_high`.
+/// Full name of the register of the port status on Tofino, 32 ports a cell; that of ports 32 to 63
+/// ends in `_high`.
 pub const PORTS_UP: &str = "ingress.ports_up";
 /// Full name of the counter of packets accepted, indexed by ingress port ++ ING_PRIO.
 pub const INGRESS_CLASS_COUNTER: &str = "ingress.ingress_class";
@@ -270,8 +276,8 @@ impl DropReason {
     }
 }
 
-/// The action profile that holds the members of a selector, by the names that our programs give them. P4Info has one name
-/// for both: a layout's has the selector's, a compiler's the profile's.
+/// The action profile that holds the members of a selector, by the names that our programs give
+/// them. P4Info has one name for both: a layout's has the selector's, a compiler's the profile's.
 #[must_use]
 pub fn profile_of(name: &str) -> String {
     format!("{}_profile", stem(name))

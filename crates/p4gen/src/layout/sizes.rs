@@ -53,8 +53,8 @@ impl<const N: usize> From<[(&str, u32); N]> for TableSizes {
 }
 
 impl Layout {
-    /// Makes tables as large as these entries need: powers of two, none smaller than it is. A table whose key has a version
-    /// holds the entries of two plans side by side.
+    /// Makes tables as large as these entries need: powers of two, none smaller than it is. A table
+    /// whose key has a version holds the entries of two plans side by side.
     #[must_use]
     pub fn holding(mut self, need: &TableSizes) -> Self {
         let up = |need: u32, floor: u32| {

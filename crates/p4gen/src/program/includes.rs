@@ -1,5 +1,5 @@
-//! What every program includes: header types, which are plain P4, and widths, numbers and ids, which are rendered from the
-//! lists of the layout.
+//! What every program includes: header types, which are plain P4, and widths, numbers and ids,
+//! which are rendered from the lists of the layout.
 
 use askama::Template;
 

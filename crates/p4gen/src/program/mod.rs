@@ -1,6 +1,7 @@
 //! From the features of a checked plan to the P4_16 text that every switch of the plan runs.
 //!
-//! The text is a family's; types, numbers and ids that all programs share go into the program's directory as includes.
+//! The text is a family's; types, numbers and ids that all programs share go into the program's
+//! directory as includes.
 
 mod includes;
 pub mod p4info;
@@ -89,7 +90,8 @@ fn formatted(name: &str, text: &str) -> Result<String, ProgramError> {
     p4front::format::format(name, text).map_err(|e| ProgramError::Format(Box::new(e)))
 }
 
-/// Why there is no program text. Features come from a checked plan, so this is never the user's fault.
+/// Why there is no program text. Features come from a checked plan, so this is never the user's
+/// fault.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// A template could not be rendered.

@@ -39,8 +39,9 @@ pub fn of(program: &Program) -> Result<proto::P4Info, P4InfoError> {
     }
 }
 
-/// The P4Info of what entries need of a program, from its layout: tables, actions and the selector, with the ids that the
-/// text gives them. It serves programs for architectures whose own declarations the front end need not have.
+/// The P4Info of what entries need of a program, from its layout: tables, actions and the selector,
+/// with the ids that the text gives them. It serves programs for architectures whose own
+/// declarations the front end need not have.
 #[must_use]
 pub fn of_layout(layout: &Layout) -> proto::P4Info {
     let selectors = layout

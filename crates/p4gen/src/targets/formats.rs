@@ -11,7 +11,8 @@ pub enum Format {
     Binpb,
     /// `commands.txt`: lines for `simple_switch_CLI`.
     Commands,
-    /// What the exercise runner of p4lang/tutorials takes: `runtime.json`, `commands.txt`, `topology.json`, a `Makefile`.
+    /// What the exercise runner of p4lang/tutorials takes: `runtime.json`, `commands.txt`,
+    /// `topology.json`, a `Makefile`.
     Tutorials,
     /// What p4-utils takes: `commands.txt` and `p4-utils/p4app.json`.
     P4Utils,
@@ -40,7 +41,8 @@ impl Format {
     }
 }
 
-/// The formats of a build. One of those that P4Runtime has is always among them: it is what everything of ours reads.
+/// The formats of a build. One of those that P4Runtime has is always among them: it is what
+/// everything of ours reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Formats(BTreeSet<Format>);
 

@@ -1,4 +1,5 @@
-//! Targets: what switches can do, and what a build directory holds for them, one folder for each kind.
+//! Targets: what switches can do, and what a build directory holds for them, one folder for each
+//! kind.
 
 mod formats;
 pub mod sonic;

@@ -1,6 +1,6 @@
-//! The judge of `commands.txt`: BMv2 itself. A tagger program is compiled, by p4c where it is installed, a switch is
-//! started without ports, and its command line must take every line and then show as many entries
-//! as were sent. Skipped, with a word, where the tools are not installed.
+//! The judge of `commands.txt`: BMv2 itself. A tagger program is compiled, by p4c where it is
+//! installed, a switch is started without ports, and its command line must take every line and then
+//! show as many entries as were sent. Skipped, with a word, where the tools are not installed.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -1,5 +1,5 @@
-//! What programs say of their entries (`@entry_restriction`, `@refers_to`) holds for those that plans of both families get, on v1model
-//! and on Tofino.
+//! What programs say of their entries (`@entry_restriction`, `@refers_to`) holds for those that
+//! plans of both families get, on v1model and on Tofino.
 #![allow(clippy::panic, reason = "tests fail by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +32,8 @@ fn plain(bits: &Bits) -> Vec<u8> {
     bits.canonical()
 }
 
-/// Whether a restriction holds, in as much of the language of P4-constraints as our programs use: comparisons of two operands,
-/// joined by `||`, clauses ended by `;`.
+/// Whether a restriction holds, in as much of the language of P4-constraints as our programs use:
+/// comparisons of two operands, joined by `||`, clauses ended by `;`.
 fn holds(restriction: &str, operand: &dyn Fn(&str) -> Vec<u8>) -> bool {
     let value = |text: &str| {
         let number = match text.strip_prefix("0x") {
@@ -201,7 +201,8 @@ fn lossless_plan(topology: &Topology, form: RuleForm) -> CheckedPlan {
     sound.expect("and they are sound")
 }
 
-/// Plans of every kind of header and output, with several routings, and with more ports than one register has.
+/// Plans of every kind of header and output, with several routings, and with more ports than one
+/// register has.
 fn failover_plans() -> Vec<CheckedPlan> {
     let cables = Cables::default();
     let ring = ThreeNode { cables }.generate().expect("three switches");
@@ -318,7 +319,8 @@ fn entries_keep_what_their_program_says_of_them() {
                 assert!(complaints.is_empty(), "{}: {complaints:#?}", target.target);
             }
         }
-        // Whatever a program says was held against entries, but of the action that leaves a full stack: no scheme's does.
+        // Whatever a program says was held against entries, but of the action that leaves a full
+        // stack: no scheme's does.
         said.remove("ingress.send_4 port");
         let judged: BTreeSet<String> = judged.into_keys().collect();
         assert_eq!(judged, said, "{}", target.target);

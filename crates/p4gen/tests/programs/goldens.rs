@@ -1,5 +1,5 @@
-//! The rendered programs under `p4src/generated/`: kept as goldens, and compiled by the reference compiler
-//! where it is installed.
+//! The rendered programs under `p4src/generated/`: kept as goldens, and compiled by the reference
+//! compiler where it is installed.
 //!
 //! `BLESS=1 cargo test -p switchwright-p4gen --test programs` writes the goldens anew.
 
@@ -306,9 +306,9 @@ fn compile(compiler: &str, extra: &[&str], name: &str, program: &Program) {
     );
 }
 
-/// What p4c-bm2-ss says of every table with an action selector, its own samples included: its front end
-/// gives each table a default action, its back end then warns that BMv2 has none there. No option and no
-/// annotation silences it.
+/// What p4c-bm2-ss says of every table with an action selector, its own samples included: its front
+/// end gives each table a default action, its back end then warns that BMv2 has none there. No
+/// option and no annotation silences it.
 const SELECTOR_WARNING: &str =
     "Target does not support default_action for ingress.ecmp_group (due to action profiles)";
 

@@ -1,4 +1,5 @@
-//! Generated programs: goldens, their P4Info, and what the vendor's compilers make of them where they are installed.
+//! Generated programs: goldens, their P4Info, and what the vendor's compilers make of them where
+//! they are installed.
 
 mod goldens;
 mod p4info;

@@ -152,8 +152,9 @@ fn tofino_programs() -> Vec<(Program, &'static Capabilities)> {
     programs
 }
 
-/// What the open compiler for Tofino writes for a program, in P4Runtime's own terms; `None` without it (see
-/// `tofino.rs` for how it is found). P4Info is written long before the program, whose compilation is ended.
+/// What the open compiler for Tofino writes for a program, in P4Runtime's own terms; `None` without
+/// it (see `tofino.rs` for how it is found). P4Info is written long before the program, whose
+/// compilation is ended.
 fn of_barefoot(program: &Program, target: &Capabilities, folder: &Path) -> Option<P4Info> {
     let name = std::env::var_os("P4C_BAREFOOT").unwrap_or_else(|| "p4c-barefoot".into());
     for file in program.files() {

@@ -1,10 +1,10 @@
-//! The programs for Tofino through its open compiler, where that is installed: `p4c-barefoot` and `bfas` on PATH, or named
-//! by `P4C_BAREFOOT` and `BFAS`; `P4C_BAREFOOT_INCLUDE` lists (by `:`) where `tna.p4` and `core.p4` are, for a compiler that
-//! is not installed where it was built for.
+//! The programs for Tofino through its open compiler, where that is installed: `p4c-barefoot` and
+//! `bfas` on PATH, or named by `P4C_BAREFOOT` and `BFAS`; `P4C_BAREFOOT_INCLUDE` lists (by `:`)
+//! where `tna.p4` and `core.p4` are, for a compiler that is not installed where it was built for.
 //!
-//! A whole compilation takes up to minutes, so one program is compiled, and all of them with `P4C_BAREFOOT_ALL=1`;
-//! `P4C_BAREFOOT_ONLY=failover` looks only at those whose names say so. The schema
-//! that the compiler writes first is looked at for every program.
+//! A whole compilation takes up to minutes, so one program is compiled, and all of them with
+//! `P4C_BAREFOOT_ALL=1`; `P4C_BAREFOOT_ONLY=failover` looks only at those whose names say so. The
+//! schema that the compiler writes first is looked at for every program.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -104,7 +104,8 @@ impl Case {
     }
 }
 
-/// Every carrier in both port modes, and with class bits, and every kind of failover program, for both.
+/// Every carrier in both port modes, and with class bits, and every kind of failover program, for
+/// both.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for target in [&TNA.capabilities, &TNA2.capabilities] {
@@ -308,7 +309,8 @@ fn widths(list: &Value) -> Widths {
     list.iter().map(|v| (name_of(v), width_of(v))).collect()
 }
 
-/// Every table, key, action and parameter that our entries name is in the schema, as wide and matched as they say.
+/// Every table, key, action and parameter that our entries name is in the schema, as wide and
+/// matched as they say.
 fn assert_schema_names(name: &str, schema: &Value, layout: &Layout) {
     let tables = schema["tables"].as_array().expect("tables");
     let find = |table: &str| {

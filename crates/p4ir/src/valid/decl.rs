@@ -26,7 +26,8 @@ impl Checker<'_> {
         for (id, function) in program.functions.iter() {
             self.params(&function.name, &function.params);
             let out = calls.entry(Node::Callee(Callee::Function(id))).or_default();
-            // A function may be called from parsers and controls; it contains statements of neither.
+            // A function may be called from parsers and controls; it contains statements of
+            // neither.
             self.body(&function.body, control(&function.name), out);
         }
         for (id, block) in program.controls.iter() {

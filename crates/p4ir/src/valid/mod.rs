@@ -1,17 +1,17 @@
 //! The validator: a checklist, and the witness executors take.
 //!
-//! Types: every handle is known; records contain only what their kind admits; a stack or array holds values of one known type.
-//! Expressions: operands exist *before* their user (so there are no cycles) and have the types the
-//! operator asks for; constants fit their type; places project through fitting types.
-//! Statements: both sides of an assignment have the same type; aggregates are only copied, never computed;
-//! `break`/`continue` stand in loops; parser statements in parsers, `emit` and table applications outside.
-//! Calls: no callable calls itself, over any number of steps.
-//! Tables: actions, defaults and entries refer to the table's own action list with the right number of
-//! arguments; entries have one set per key.
+//! Types: every handle is known; records contain only what their kind admits; a stack or array
+//! holds values of one known type. Expressions: operands exist *before* their user (so there are no
+//! cycles) and have the types the operator asks for; constants fit their type; places project
+//! through fitting types. Statements: both sides of an assignment have the same type; aggregates
+//! are only copied, never computed; `break`/`continue` stand in loops; parser statements in
+//! parsers, `emit` and table applications outside. Calls: no callable calls itself, over any number
+//! of steps. Tables: actions, defaults and entries refer to the table's own action list with the
+//! right number of arguments; entries have one set per key.
 //! Parsers: transitions stay within the parser; selects have one set per key.
 //! Package: its arguments exist.
-//! Bounds: [`crate::limits`]. What is found wrong with them is the user's program, not the front end; they are looked at before
-//! anything is laid out.
+//! Bounds: [`crate::limits`]. What is found wrong with them is the user's program, not the front
+//! end; they are looked at before anything is laid out.
 
 mod body;
 mod decl;
@@ -37,7 +37,8 @@ pub struct ValidationError {
     pub message: String,
     /// Place in the source, if known.
     pub span: Span,
-    /// The bound that the user's program exceeds. Without one, a bug in the front end that built the program.
+    /// The bound that the user's program exceeds. Without one, a bug in the front end that built
+    /// the program.
     pub exceeded: Option<Exceeded>,
 }
 
@@ -67,7 +68,8 @@ pub struct ValidProgram {
 }
 
 impl ValidProgram {
-    /// Steps of one pass through the dearest callable, loops counted once: at most [`Limit::Steps`].
+    /// Steps of one pass through the dearest callable, loops counted once: at most
+    /// [`Limit::Steps`].
     pub fn steps(&self) -> u64 {
         self.steps
     }

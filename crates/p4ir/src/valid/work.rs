@@ -1,9 +1,11 @@
-//! What a packet costs: the steps of one pass through each callable and how deep statements and calls go, found along
-//! the call graph without running anything; and how many rounds a round of each loop and each parser state counts as.
+//! What a packet costs: the steps of one pass through each callable and how deep statements and
+//! calls go, found along the call graph without running anything; and how many rounds a round of
+//! each loop and each parser state counts as.
 //!
-//! A step is a statement, an operation of an expression, a word that is copied or cleared, a label or set that is compared. Of
-//! branches, actions of a table, and paths through a parser the dearest counts. A loop counts with one round, a parser whose
-//! states form a cycle with each state once: what goes beyond is counted when it happens.
+//! A step is a statement, an operation of an expression, a word that is copied or cleared, a label
+//! or set that is compared. Of branches, actions of a table, and paths through a parser the dearest
+//! counts. A loop counts with one round, a parser whose states form a cycle with each state once:
+//! what goes beyond is counted when it happens.
 
 use std::collections::HashMap;
 
@@ -97,7 +99,8 @@ impl<'p> Survey<'p> {
         survey
     }
 
-    /// Looks at a node whose callees have been looked at. An error if it is the first on its way up that asks for too much.
+    /// Looks at a node whose callees have been looked at. An error if it is the first on its way up
+    /// that asks for too much.
     pub(super) fn look_at(&mut self, node: Node) -> Result<(), (Span, Exceeded)> {
         let program = self.program;
         let mut rounds = Vec::new();

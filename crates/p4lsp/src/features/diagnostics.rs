@@ -12,8 +12,8 @@ use super::navigate::location;
 use crate::analysis::{Analysis, path_of_file};
 use crate::position::range;
 
-/// Findings by the file they are in; the main file is always there. `orphan`: no program includes the file, so what
-/// others declare for it is not known.
+/// Findings by the file they are in; the main file is always there. `orphan`: no program includes
+/// the file, so what others declare for it is not known.
 pub(crate) fn of(
     analysis: &Analysis,
     root: &Path,

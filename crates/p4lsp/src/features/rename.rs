@@ -1,7 +1,7 @@
 //! Another name for what is declared, in all files of the programs it is in.
 //!
-//! The program is read again with the new name before any edit is given to the editor: if a name then means something
-//! else, or something is wrong that was not, the reason is given instead.
+//! The program is read again with the new name before any edit is given to the editor: if a name
+//! then means something else, or something is wrong that was not, the reason is given instead.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;

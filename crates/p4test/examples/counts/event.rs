@@ -1,4 +1,5 @@
-//! The simulator: hosts of a fat-tree of four ports that each send to another one, through the generated program in every switch.
+//! The simulator: hosts of a fat-tree of four ports that each send to another one, through the
+//! generated program in every switch.
 
 use netsim::embedded::Network;
 use netsim::simulate::{Scenario, Session};

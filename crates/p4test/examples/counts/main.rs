@@ -1,7 +1,9 @@
-//! Kernels whose instructions `cargo xtask counts` counts: `counts` prints their names, a line each; `counts NAME` makes one ready, runs it
-//! once that its memory is warm, and then inside [`switchwright_counted`], which callgrind tells apart by its name. What that prints is
-//! JSON: operations, their unit, and what the processor can do. Nothing here depends on time or chance, so that runs count the same, but
-//! for what the allocator does among its own blocks: up to 0.3 % where much is allocated (`push`), a few instructions elsewhere.
+//! Kernels whose instructions `cargo xtask counts` counts: `counts` prints their names, a line
+//! each; `counts NAME` makes one ready, runs it once that its memory is warm, and then inside
+//! [`switchwright_counted`], which callgrind tells apart by its name. What that prints is JSON:
+//! operations, their unit, and what the processor can do. Nothing here depends on time or chance,
+//! so that runs count the same, but for what the allocator does among its own blocks: up to 0.3 %
+//! where much is allocated (`push`), a few instructions elsewhere.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,4 +1,5 @@
-//! Compiled programs on packets that they have not seen one right after the other: `benches/p4/counts.p4`.
+//! Compiled programs on packets that they have not seen one right after the other:
+//! `benches/p4/counts.p4`.
 
 use p4exec::ExecutorKind;
 use p4exec::exec::Batch;
@@ -64,7 +65,8 @@ pub(super) fn key() -> Result<Kernel, Failure> {
     kernel("KEY", entry, false)
 }
 
-/// Headers are parsed, both checksums made, three fields changed, and the packet is put together and sent.
+/// Headers are parsed, both checksums made, three fields changed, and the packet is put together
+/// and sent.
 pub(super) fn deparse() -> Result<Kernel, Failure> {
     kernel("DEPARSE", "", true)
 }

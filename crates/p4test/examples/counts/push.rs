@@ -1,4 +1,5 @@
-//! A P4Runtime write of a thousand prefixes, from its bytes to the data plane's tables; every run takes out what the one before put in.
+//! A P4Runtime write of a thousand prefixes, from its bytes to the data plane's tables; every run
+//! takes out what the one before put in.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -67,7 +68,8 @@ fn request(verb: Type, table: u32, action: u32) -> Vec<u8> {
     request.encode_to_vec()
 }
 
-/// What the server does with a request once it is in memory: read it, make it in the control plane's copy, put it in force.
+/// What the server does with a request once it is in memory: read it, make it in the control
+/// plane's copy, put it in force.
 fn write(state: &mut PipelineState, bytes: &[u8]) -> Result<u64, Failure> {
     let request = EncodedWrite::decode(Bytes::copy_from_slice(bytes))?;
     let schema = Arc::clone(&state.schema);

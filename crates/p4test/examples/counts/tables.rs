@@ -62,7 +62,8 @@ pub(super) fn ternary() -> Result<Kernel, Failure> {
     kernel(&[MatchKind::Ternary; 2], entry, key)
 }
 
-/// A table of `entry(0)`, `entry(1)`..., in which `key(0)`, `key(2)`... are looked up: those of the second half match nothing, or by chance.
+/// A table of `entry(0)`, `entry(1)`..., in which `key(0)`, `key(2)`... are looked up: those of the
+/// second half match nothing, or by chance.
 fn kernel(
     kinds: &[MatchKind],
     entry: impl Fn(u64) -> Vec<FieldMatch>,

@@ -1,8 +1,10 @@
-//! `cargo xtask differ`: random packets and random entries through programs on both executors, which
-//! must agree in everything. Without arguments: every generated program and every case of ours.
+//! `cargo xtask differ`: random packets and random entries through programs on both executors,
+//! which must agree in everything. Without arguments: every generated program and every case of
+//! ours.
 //!
-//! With `--statements N`: N random programs instead, on both executors, against what the language says of them; and, where
-//! they are on PATH, on what p4c makes of them and on `simple_switch`, by way of our JSON and of p4c's.
+//! With `--statements N`: N random programs instead, on both executors, against what the language
+//! says of them; and, where they are on PATH, on what p4c makes of them and on `simple_switch`, by
+//! way of our JSON and of p4c's.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
@@ -199,7 +201,8 @@ fn print_refusals(refusals: &BTreeMap<String, u64>) {
     }
 }
 
-/// Random programs, each from a seed of its own that a report names. Reports are in the order of the seeds.
+/// Random programs, each from a seed of its own that a report names. Reports are in the order of
+/// the seeds.
 fn run_statements(count: u64, arguments: &Arguments) -> bool {
     let start = Instant::now();
     let installed = Judges::installed();

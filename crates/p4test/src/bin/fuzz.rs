@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: drives a fuzz target over its kept corpus, and over the inputs in the folder that the
-//! environment variable `FUZZ_SEEDS` names, if it is set. See `p4test::fuzz`.
+//! `cargo xtask fuzz`: drives a fuzz target over its kept corpus, and over the inputs in the folder
+//! that the environment variable `FUZZ_SEEDS` names, if it is set. See `p4test::fuzz`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::path::PathBuf;

@@ -1,9 +1,10 @@
 //! Drives a target on a stable toolchain: mutates a corpus, seeded, and keeps what is new.
 //!
-//! The input that is being run lies in a file, so that it survives whatever the target does. A panic
-//! is caught and its input saved; a watcher ends the process when one input takes too long or
-//! memory grows too large, and leaves the file behind. A target with limits of its own runs in child processes
-//! instead ([`super::worker`]): whatever ends one is a finding, and the run goes on.
+//! The input that is being run lies in a file, so that it survives whatever the target does. A
+//! panic is caught and its input saved; a watcher ends the process when one input takes too long or
+//! memory grows too large, and leaves the file behind. A target with limits of its own runs in
+//! child processes instead ([`super::worker`]): whatever ends one is a finding, and the run goes
+//! on.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -290,8 +291,8 @@ impl Watch {
         let (hang, memory) = (settings.hang.as_millis() as u64, settings.memory);
         let watched = Arc::clone(&since);
         std::thread::spawn(move || {
-            // The input seen last, and the time the process had worked by then: on a busy machine an input may take
-            // long without any work being done.
+            // The input seen last, and the time the process had worked by then: on a busy machine
+            // an input may take long without any work being done.
             let mut last = (0, 0);
             loop {
                 std::thread::sleep(Duration::from_millis(200));

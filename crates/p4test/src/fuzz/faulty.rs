@@ -1,4 +1,5 @@
-//! A target with every fault there is, which tests of the driver run. It is not in the list of targets.
+//! A target with every fault there is, which tests of the driver run. It is not in the list of
+//! targets.
 
 use std::time::Duration;
 

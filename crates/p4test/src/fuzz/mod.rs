@@ -1,17 +1,17 @@
 //! Fuzz targets: functions that take any bytes and must neither panic, nor hang, nor grow.
 //!
-//! A [`Target`] is driven in three ways: the kept corpus of `fuzz/corpus/NAME/` is run by an ordinary
-//! test; `cargo xtask fuzz NAME` mutates it for as long as one likes, on any toolchain ([`drive`]);
-//! and the workspace `fuzz/` gives it to libFuzzer.
+//! A [`Target`] is driven in three ways: the kept corpus of `fuzz/corpus/NAME/` is run by an
+//! ordinary test; `cargo xtask fuzz NAME` mutates it for as long as one likes, on any toolchain
+//! ([`drive`]); and the workspace `fuzz/` gives it to libFuzzer.
 //!
-//! A target that may end its process, or take it whole, has [`worker::Limits`]: the driver and the test run it in
-//! child processes ([`worker`]).
+//! A target that may end its process, or take it whole, has [`worker::Limits`]: the driver and the
+//! test run it in child processes ([`worker`]).
 //!
 //! A target tells what it did as a [`Behaviour`]. The driver keeps inputs with a new one: a poor
 //! man's coverage that needs no instrumentation.
 //!
-//! To add a target, write `fn(&[u8]) -> Behaviour` in a module here, add it to [`TARGETS`], lay a few
-//! inputs into `fuzz/corpus/NAME/`, and add a file of three lines to `fuzz/fuzz_targets/`.
+//! To add a target, write `fn(&[u8]) -> Behaviour` in a module here, add it to [`TARGETS`], lay a
+//! few inputs into `fuzz/corpus/NAME/`, and add a file of three lines to `fuzz/fuzz_targets/`.
 
 pub mod drive;
 mod faulty;
@@ -51,7 +51,8 @@ pub struct Target {
     pub run: fn(&[u8]) -> Behaviour,
     /// Pieces worth inserting.
     pub words: &'static [&'static [u8]],
-    /// Where the words and subtrees of an input lie, for targets with a grammar: they are exchanged whole.
+    /// Where the words and subtrees of an input lie, for targets with a grammar: they are exchanged
+    /// whole.
     pub parts: Option<Parts>,
     /// Inputs are not longer.
     pub max_len: usize,

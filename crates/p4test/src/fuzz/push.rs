@@ -1,10 +1,12 @@
-//! Target `push`: what a P4Runtime client gives SetForwardingPipelineConfig, built as the server builds it.
+//! Target `push`: what a P4Runtime client gives SetForwardingPipelineConfig, built as the server
+//! builds it.
 //!
 //! An input is one of
 //! * the bytes of a `ForwardingPipelineConfig`;
-//! * a device config (P4 text, BMv2 JSON, either wrapped), and behind a record separator (0x1e) its P4Info in text
-//!   format; without one P4Info is what our front end says of the program;
-//! * lines `shape NAME SIZE`, for programs that are small to write and large to build ([`crate::shapes`]).
+//! * a device config (P4 text, BMv2 JSON, either wrapped), and behind a record separator (0x1e) its
+//!   P4Info in text format; without one P4Info is what our front end says of the program;
+//! * lines `shape NAME SIZE`, for programs that are small to write and large to build
+//!   ([`crate::shapes`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +45,8 @@ const SEPARATOR: u8 = 0x1e;
 /// Sizes of what was built.
 type Built = (Option<u32>, usize);
 
-/// What the child of the server does with a config, and then the server itself with what came of it.
+/// What the child of the server does with a config, and then the server itself with what came of
+/// it.
 fn build(config: &ForwardingPipelineConfig) -> Result<Built, Refusal> {
     let executor = ExecutorKind::Compile;
     let ready = prepare(executor, config)?;

@@ -1,5 +1,6 @@
-//! Targets of the front end: `lexer` (preprocessing too), `parser`, `compile` (typing, lowering, P4Info) and
-//! `json` (BMv2 JSON). Whatever the text, there are findings or a program, soon and in little memory.
+//! Targets of the front end: `lexer` (preprocessing too), `parser`, `compile` (typing, lowering,
+//! P4Info) and `json` (BMv2 JSON). Whatever the text, there are findings or a program, soon and in
+//! little memory.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;

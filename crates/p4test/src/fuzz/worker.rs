@@ -1,8 +1,9 @@
-//! Runs a target in child processes, under limits: whatever ends a child is a finding, and its input is known.
+//! Runs a target in child processes, under limits: whatever ends a child is a finding, and its
+//! input is known.
 //!
-//! A child is this same program (`fuzz TARGET --worker BYTES`). It reads inputs from its standard input and answers each;
-//! both are framed by lengths. An allocation beyond the limit, a stack that is too deep and an abort end the child; a
-//! child that works too long is killed.
+//! A child is this same program (`fuzz TARGET --worker BYTES`). It reads inputs from its standard
+//! input and answers each; both are framed by lengths. An allocation beyond the limit, a stack that
+//! is too deep and an abort end the child; a child that works too long is killed.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -24,9 +25,11 @@ pub struct Limits {
     pub work: Duration,
 }
 
-/// How much longer than it works a child may take by the clock, on a machine that does other things too.
+/// How much longer than it works a child may take by the clock, on a machine that does other things
+/// too.
 const PATIENCE: u32 = 10;
-/// Inputs after which a child is replaced, so that what it leaves behind is not taken for the next input's.
+/// Inputs after which a child is replaced, so that what it leaves behind is not taken for the next
+/// input's.
 const INPUTS_PER_CHILD: u32 = 500;
 /// Bytes kept of what a child says last.
 const LAST_WORDS: u64 = 4096;
@@ -218,7 +221,8 @@ pub fn serve(target: &Target, memory: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// How long a process (a number, or `self`) has worked, where the kernel tells (in hundredths of a second).
+/// How long a process (a number, or `self`) has worked, where the kernel tells (in hundredths of a
+/// second).
 pub(super) fn worked(process: &str) -> Option<Duration> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, in parentheses, may hold anything.

@@ -1,6 +1,7 @@
 //! Random runs of a program: packets, updates and port changes, drawn from [`packetgen::Choices`].
 //!
-//! The same choices make the same [`Scenario`]. Packets and entries share their values (see [`packetgen::Pool`]), so entries are hit.
+//! The same choices make the same [`Scenario`]. Packets and entries share their values (see
+//! [`packetgen::Pool`]), so entries are hit.
 
 mod scenario;
 mod updates;

@@ -92,7 +92,8 @@ pub(super) fn doubling_headers(n: usize) -> Parts {
     parts(&decls, "", "large_h x;", "")
 }
 
-/// Each function calls the one before with a pair of its own argument: the type of the last argument doubles.
+/// Each function calls the one before with a pair of its own argument: the type of the last
+/// argument doubles.
 pub(super) fn doubling_inferred_tuples(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         format!("void f{}<T>(in T x) {{ f{i}({{ x, x }}); }}", i + 1)
@@ -238,7 +239,8 @@ pub(super) fn deep_actions(n: usize) -> Parts {
     parts("", "", &actions, &format!("a{n}();"))
 }
 
-/// Functions that call the one before, each called first from the top so that none is met inside another.
+/// Functions that call the one before, each called first from the top so that none is met inside
+/// another.
 pub(super) fn deep_functions(n: usize) -> Parts {
     let decls = each(0..n, |i| {
         format!("bit<32> f{}(in bit<32> x) {{ return f{i}(x); }}", i + 1)

@@ -1,5 +1,6 @@
-//! Programs of a few shapes and any size: those that ask for far more than they are long, which must be refused before
-//! anything is made, and long ones that repeat something, which must cost no more than they are long.
+//! Programs of a few shapes and any size: those that ask for far more than they are long, which
+//! must be refused before anything is made, and long ones that repeat something, which must cost no
+//! more than they are long.
 
 mod hostile;
 mod long;
@@ -244,8 +245,9 @@ pub fn lines() -> impl Iterator<Item = String> {
     SHAPES.iter().map(line)
 }
 
-/// The program that the lines of an input ask for, which is several shapes in one if there are several. `None` if the input
-/// does not begin with such a line; what asks for nothing known is left out.
+/// The program that the lines of an input ask for, which is several shapes in one if there are
+/// several. `None` if the input does not begin with such a line; what asks for nothing known is
+/// left out.
 #[must_use]
 pub fn of_lines(input: &[u8]) -> Option<String> {
     if !input.starts_with(WORD.as_bytes()) {

@@ -397,8 +397,8 @@ pub struct Parser {
     pub instances: Vec<usize>,
 }
 
-/// A program for v1model. What comes before may be called by what follows; the last control is ingress, and the last
-/// parser the parser.
+/// A program for v1model. What comes before may be called by what follows; the last control is
+/// ingress, and the last parser the parser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     /// Functions.

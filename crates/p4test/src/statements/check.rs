@@ -135,7 +135,8 @@ pub struct Judged {
     pub explained: u64,
     /// Programs that the compiler does not take, by the kind of refusal.
     pub not_taken: BTreeMap<String, u64>,
-    /// Programs that the compiler takes and `simple_switch` does not: whole headers behind an index computed at run time.
+    /// Programs that the compiler takes and `simple_switch` does not: whole headers behind an index
+    /// computed at run time.
     pub not_started: u64,
 }
 

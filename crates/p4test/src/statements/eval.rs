@@ -1,10 +1,11 @@
-//! The oracle: what a program does to a packet by the rules of P4_16, straight from the tree it was printed from.
+//! The oracle: what a program does to a packet by the rules of P4_16, straight from the tree it was
+//! printed from.
 //!
-//! Every call works on values of its own: arguments are evaluated from left to right as the call writes them, each with its
-//! value and its place, the body runs on copies, and results go to the saved places from left to right of the arguments,
-//! also after `exit` (P4_16, section 6.8).
-//! Where the language leaves a number undefined it stays so; a decision that depends on one ends the packet as
-//! [`Outcome::Undefined`].
+//! Every call works on values of its own: arguments are evaluated from left to right as the call
+//! writes them, each with its value and its place, the body runs on copies, and results go to the
+//! saved places from left to right of the arguments, also after `exit` (P4_16, section 6.8).
+//! Where the language leaves a number undefined it stays so; a decision that depends on one ends
+//! the packet as [`Outcome::Undefined`].
 
 use std::collections::BTreeSet;
 
@@ -29,8 +30,8 @@ pub enum Outcome {
 pub enum Fault {
     /// It evaluates the right side of an assignment before the indices on the left.
     RightBeforeLeft,
-    /// A list for a header whose index is computed goes there field by field, each by the index as it is by then, and the
-    /// header is not made valid.
+    /// A list for a header whose index is computed goes there field by field, each by the index as
+    /// it is by then, and the header is not made valid.
     ListByIndex,
     /// A header assigned from a list that reads it becomes invalid.
     ListFromItself,
@@ -38,22 +39,27 @@ pub enum Fault {
     ExitWithoutCopies,
     /// What it extracts into an element whose index is computed stays in a temporary.
     ExtractByIndex,
-    /// What a parser stores, and would store or extract again behind an extraction, counts for nothing, though the
-    /// extraction may fail.
+    /// What a parser stores, and would store or extract again behind an extraction, counts for
+    /// nothing, though the extraction may fail.
     LostBeforeExtract,
-    /// What is stored in one element counts for nothing before a store into an element whose index is computed.
+    /// What is stored in one element counts for nothing before a store into an element whose index
+    /// is computed.
     LostBeforeIndex,
-    /// The indices of a slice that is assigned do not count as reads: what they read may not have been stored.
+    /// The indices of a slice that is assigned do not count as reads: what they read may not have
+    /// been stored.
     IndexOfSlice,
-    /// An argument for action data stands where the parameter is read, so that its calls happen as often, or never.
+    /// An argument for action data stands where the parameter is read, so that its calls happen as
+    /// often, or never.
     CallAsData,
     /// An `out` stack of a sub-parser begins with what the argument holds, not invalid.
     OutStackKept,
-    /// It evaluates the indices of an argument bound in a table's list of actions again after the action.
+    /// It evaluates the indices of an argument bound in a table's list of actions again after the
+    /// action.
     BoundTwice,
     /// It takes a `switch` on a number without a default for one of whose cases always runs.
     NoDefault,
-    /// What was stored before another control exits, and would be stored again after it, counts for nothing.
+    /// What was stored before another control exits, and would be stored again after it, counts for
+    /// nothing.
     LostBeforeExit,
 }
 
@@ -289,7 +295,8 @@ impl<'p> Machine<'p> {
         Ok(spot)
     }
 
-    /// Whether a place would be found somewhere else by now. One with calls is not asked: they have effects.
+    /// Whether a place would be found somewhere else by now. One with calls is not asked: they have
+    /// effects.
     fn moved(&mut self, frame: usize, place: &'p Lvalue, spot: &Spot) -> bool {
         !walk::calls(place) && self.spot(frame, place).is_ok_and(|now| now != *spot)
     }
@@ -320,8 +327,8 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Writes a place. What goes into a field of an invalid header is lost: the field stays undefined (P4_16,
-    /// "Reading uninitialized values and writing fields of invalid headers").
+    /// Writes a place. What goes into a field of an invalid header is lost: the field stays
+    /// undefined (P4_16, "Reading uninitialized values and writing fields of invalid headers").
     fn set(&mut self, spot: &Spot, value: Value) {
         if self.is_in_invalid(spot) {
             return;
@@ -356,7 +363,8 @@ impl<'p> Machine<'p> {
         self.set(spot, value);
     }
 
-    /// Whether anything was stored, other than by extraction, in what the first steps to a place lead to.
+    /// Whether anything was stored, other than by extraction, in what the first steps to a place
+    /// lead to.
     fn was_stored(&self, spot: &Spot, steps: usize) -> bool {
         let around = &spot.path[..steps];
         self.stored.iter().any(|other| {

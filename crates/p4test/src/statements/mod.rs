@@ -1,13 +1,16 @@
 //! Random programs of random statements, and an oracle for them.
 //!
-//! A program is made as a small typed tree ([`ast`]), printed as P4_16, and run by everybody there is: the interpreter and
-//! the compiled code on what our front end makes of the text, and the interpreter and `simple_switch` on the JSON that we and
-//! p4c make of it. The [`eval`] of the tree itself says what has to come out, by the rules of the language and by nothing
-//! else: it is written for these trees, knows no optimisation, and shares no code with the front end or the executors.
+//! A program is made as a small typed tree ([`ast`]), printed as P4_16, and run by everybody there
+//! is: the interpreter and the compiled code on what our front end makes of the text, and the
+//! interpreter and `simple_switch` on the JSON that we and p4c make of it. The [`eval`] of the tree
+//! itself says what has to come out, by the rules of the language and by nothing else: it is
+//! written for these trees, knows no optimisation, and shares no code with the front end or the
+//! executors.
 //!
-//! Programs are about what calls do to places: arguments that alias, stack indices that a call changes, slices, headers and
-//! stacks behind indices, functions with effects inside expressions, actions called and run by tables, controls and
-//! sub-parsers applied at several places with other arguments, `exit` and `return` on the way.
+//! Programs are about what calls do to places: arguments that alias, stack indices that a call
+//! changes, slices, headers and stacks behind indices, functions with effects inside expressions,
+//! actions called and run by tables, controls and sub-parsers applied at several places with other
+//! arguments, `exit` and `return` on the way.
 
 pub mod ast;
 mod check;

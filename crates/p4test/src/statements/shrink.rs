@@ -3,7 +3,8 @@
 use super::ast::{Arg, Block, Expr, Program, Source, Stmt};
 use super::walk::{self, Visitor};
 
-/// Makes a program smaller as long as `fails` says that it still goes wrong; it is asked `most` times.
+/// Makes a program smaller as long as `fails` says that it still goes wrong; it is asked `most`
+/// times.
 pub(super) fn shrink(
     program: Program,
     most: usize,

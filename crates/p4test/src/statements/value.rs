@@ -113,7 +113,8 @@ impl Value {
         }
     }
 
-    /// Appends a header as it is sent: its bytes, `None` where they are undefined. Nothing if it is invalid.
+    /// Appends a header as it is sent: its bytes, `None` where they are undefined. Nothing if it is
+    /// invalid.
     pub(super) fn emit(&self, out: &mut Vec<Option<u8>>) {
         let fields = match self {
             Self::Record(true, fields) => fields,

@@ -1,8 +1,9 @@
-//! The judge of our own cases: BMv2's `simple_switch`, where it is installed, on what our compiler makes of a program and, where p4c is
-//! installed, on what p4c makes of it. A case that BMv2 can express must pass there too.
+//! The judge of our own cases: BMv2's `simple_switch`, where it is installed, on what our compiler
+//! makes of a program and, where p4c is installed, on what p4c makes of it. A case that BMv2 can
+//! express must pass there too.
 //!
-//! With `P4C_TESTDATA`, p4c's own cases are played on what our compiler makes of its samples; with `BMV2_ALL=1`, for patience, also
-//! on what p4c makes of them: that judges the runner.
+//! With `P4C_TESTDATA`, p4c's own cases are played on what our compiler makes of its samples; with
+//! `BMV2_ALL=1`, for patience, also on what p4c makes of them: that judges the runner.
 
 #![allow(clippy::print_stdout, reason = "says what was skipped")]
 
@@ -151,7 +152,8 @@ fn bmv2_agrees_with_large_tables() {
     }
 }
 
-/// p4c's cases for v1model, each with its program, and how those are read, if `P4C_TESTDATA` tells where they are.
+/// p4c's cases for v1model, each with its program, and how those are read, if `P4C_TESTDATA` tells
+/// where they are.
 fn samples() -> Option<(Vec<(PathBuf, PathBuf)>, Options)> {
     let only = std::env::var("CASE").unwrap_or_default();
     let (cases, options) = super::p4c_samples::samples()?;

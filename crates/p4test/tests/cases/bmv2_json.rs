@@ -68,7 +68,8 @@ fn compiled_programs_pass_their_cases() {
     assert!(unexpected.is_empty(), "{unexpected:#?}");
 }
 
-/// A program that tells `parser_error` in the second byte of what it sends; its errors are numbered from 1.
+/// A program that tells `parser_error` in the second byte of what it sends; its errors are numbered
+/// from 1.
 const NUMBERED: &str = r#"{
   "header_types": [
     { "name": "standard_metadata", "id": 0, "fields": [["ingress_port", 9, false], ["egress_spec", 9, false],
@@ -203,7 +204,8 @@ fn headers_that_bmv2_has_not_are_refused() {
     }
 }
 
-/// BMv2 reads the fields of a digest at the end of ingress: they hold what the values were when the digest was made.
+/// BMv2 reads the fields of a digest at the end of ingress: they hold what the values were when the
+/// digest was made.
 #[test]
 fn digests_have_fields_of_their_own() {
     let lists = &written("talk.p4")["learn_lists"];
@@ -257,8 +259,9 @@ control D(packet_out p, in H h) { apply { p.emit(h.e); } }
 V1Switch(P(), V(), In(), Out(), C(), D()) main;
 ";
 
-/// Debuggers and control planes find in `source_info` what p4c writes there: names of controls, tables and arrays, the
-/// text of conditions and statements, the first line where there are several.
+/// Debuggers and control planes find in `source_info` what p4c writes there: names of controls,
+/// tables and arrays, the text of conditions and statements, the first line where there are
+/// several.
 #[test]
 fn the_source_of_what_is_written_is_said() {
     let program = p4test::compile_text("p.p4", PLACES, &p4front::Options::default()).unwrap();
@@ -353,7 +356,8 @@ fn primitives(program: &serde_json::Value) -> Vec<(serde_json::Value, serde_json
     lists.flat_map(pairs).collect()
 }
 
-/// What ends `simple_switch`, or is done otherwise there, and what a reader of ours would not notice.
+/// What ends `simple_switch`, or is done otherwise there, and what a reader of ours would not
+/// notice.
 #[test]
 fn simple_switch_gets_what_it_takes() {
     let matches = written("matches.p4").to_string();

@@ -102,7 +102,8 @@ fn play_on(text: &str, program: Result<Arc<ValidProgram>, ProgramError>, by_json
     report
 }
 
-/// The executors of a program that was written as JSON for BMv2 and read back; none of those that are not for BMv2.
+/// The executors of a program that was written as JSON for BMv2 and read back; none of those that
+/// are not for BMv2.
 fn through_json(program: &ValidProgram) -> Result<Vec<Built>, ProgramError> {
     if program.architecture != Some(Architecture::V1Model) {
         return Ok(Vec::new());
@@ -117,8 +118,8 @@ fn through_json(program: &ValidProgram) -> Result<Vec<Built>, ProgramError> {
     Ok(build(&read)?.into_iter().map(named).collect())
 }
 
-/// The program's machine code, linked from bytes to the program as it is read from bytes: what happens to a program that one process
-/// compiles and another one runs.
+/// The program's machine code, linked from bytes to the program as it is read from bytes: what
+/// happens to a program that one process compiles and another one runs.
 fn written_and_read(program: &Arc<ValidProgram>) -> Result<Box<dyn Executor + Send>, BuildError> {
     let bytes = postcard::to_stdvec::<Program>(program).expect("programs can be written");
     let read = postcard::from_bytes(&bytes).expect("and read");
@@ -158,7 +159,8 @@ fn large_tables_hold_on_every_executor() {
     }
 }
 
-/// What the traffic manager of Tofino is told comes out as the priorities of v1model's annotated fields do.
+/// What the traffic manager of Tofino is told comes out as the priorities of v1model's annotated
+/// fields do.
 #[test]
 fn tofinos_queues_are_priorities() {
     let program = p4test::root().join("bmv2-tests/cases/tna/path.p4");
@@ -183,8 +185,9 @@ fn tofinos_queues_are_priorities() {
     }
 }
 
-/// The generated programs for Tofino send what those for v1model send: the same cases, with the entries where Tofino has
-/// its tables. `rewrite` is looked up in ingress there, and where ports are sets their bits come from tables.
+/// The generated programs for Tofino send what those for v1model send: the same cases, with the
+/// entries where Tofino has its tables. `rewrite` is looked up in ingress there, and where ports
+/// are sets their bits come from tables.
 #[test]
 fn generated_programs_for_tofino_send_the_same_packets() {
     let root = p4test::root();
@@ -194,7 +197,8 @@ fn generated_programs_for_tofino_send_the_same_packets() {
     assert!(report.is_empty(), "{report}");
 }
 
-/// Where ports go down, v1model's programs are told by the switch, and Tofino's by packets from the generator.
+/// Where ports go down, v1model's programs are told by the switch, and Tofino's by packets from the
+/// generator.
 #[test]
 fn generated_programs_fail_over_alike() {
     let root = p4test::root();
@@ -219,7 +223,8 @@ fn with_headers() -> Options {
     options
 }
 
-/// Plays cases of v1model's generated programs on those for both chips: what went wrong, and how many were played.
+/// Plays cases of v1model's generated programs on those for both chips: what went wrong, and how
+/// many were played.
 fn play_for_tofino(cases: &[PathBuf]) -> (String, usize) {
     let (mut report, mut played) = (String::new(), 0);
     for case in cases {
@@ -265,7 +270,8 @@ fn for_tofino(case: &str, architecture: &str) -> String {
     text
 }
 
-/// The status has 32 bits, `from_fabric` says which port it is, and the header comes off in ingress.
+/// The status has 32 bits, `from_fabric` says which port it is, and the header comes off in
+/// ingress.
 fn failover_for_tofino(case: &str, architecture: &str) -> String {
     let mut text = String::new();
     for port in 0..5 {

@@ -32,7 +32,8 @@ fn cases(folder: &Path) -> Vec<PathBuf> {
     cases
 }
 
-/// The cases of p4c's samples, and how their programs are read, if `P4C_TESTDATA` tells where they are.
+/// The cases of p4c's samples, and how their programs are read, if `P4C_TESTDATA` tells where they
+/// are.
 pub(super) fn samples() -> Option<(Vec<PathBuf>, Options)> {
     let testdata = std::env::var_os("P4C_TESTDATA").map(PathBuf::from)?;
     let include = testdata
@@ -48,8 +49,8 @@ pub(super) fn samples() -> Option<(Vec<PathBuf>, Options)> {
     Some((cases(&samples), options))
 }
 
-/// Whether a program uses what core.p4 has and nothing of the architecture but its blocks: no extern
-/// object, no extern function. Its text form says so.
+/// Whether a program uses what core.p4 has and nothing of the architecture but its blocks: no
+/// extern object, no extern function. Its text form says so.
 fn is_core_only(path: &Path, options: &Options) -> bool {
     let program = compile(&path.with_extension("p4"), options);
     program.is_ok_and(|p| !p.to_string().contains("extern "))
@@ -69,7 +70,8 @@ fn play(path: &Path, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// What playing a case on a program that went through BMv2's JSON comes to; none where the front end or the case fails.
+/// What playing a case on a program that went through BMv2's JSON comes to; none where the front
+/// end or the case fails.
 fn play_through_json(path: &Path, options: &Options) -> Option<Result<(), String>> {
     let case = stf::parse(&std::fs::read_to_string(path).ok()?).ok()?;
     let program = compile(&path.with_extension("p4"), options).ok()?;

@@ -1,5 +1,6 @@
-//! Plans of a Flattened Clos and lossless failover plans, switch by switch: what the embedded network sends on with a plan's entries,
-//! before and after links fail, every executor and BMv2 send too.
+//! Plans of a Flattened Clos and lossless failover plans, switch by switch: what the embedded
+//! network sends on with a plan's entries, before and after links fail, every executor and BMv2
+//! send too.
 
 #![allow(clippy::print_stdout, reason = "says what was skipped")]
 
@@ -75,7 +76,8 @@ fn routed() -> Vec<(&'static str, CheckedPlan)> {
     ]
 }
 
-/// Lossless failover that withstands one failed link: channels, trees with transitions, and tags that rise.
+/// Lossless failover that withstands one failed link: channels, trees with transitions, and tags
+/// that rise.
 fn lossless_failover_plans() -> Vec<(&'static str, CheckedPlan)> {
     let jellyfish = Jellyfish {
         size: JellyfishSize::Switches {

@@ -1,9 +1,12 @@
-//! The solutions of p4lang/tutorials with their own runtime files: `TUTORIALS=/path/to/tutorials cargo test -p switchwright-p4test --test cases tutorials`.
+//! The solutions of p4lang/tutorials with their own runtime files: `TUTORIALS=/path/to/tutorials
+//! cargo test -p switchwright-p4test --test cases tutorials`.
 //!
-//! Every program of a `solution` folder is compiled, every `sX-runtime.json` of its exercise is loaded, and packets drawn
-//! from the parser and the entries go through both executors, which must agree. Where BMv2 is installed, the same
-//! entries and packets go to `simple_switch`, on what our compiler and p4c (where it is installed) make, and what comes out there must be the same, but for bytes that tell the time:
-//! those that change when the same packets go through our executor at other times.
+//! Every program of a `solution` folder is compiled, every `sX-runtime.json` of its exercise is
+//! loaded, and packets drawn from the parser and the entries go through both executors, which must
+//! agree. Where BMv2 is installed, the same entries and packets go to `simple_switch`, on what our
+//! compiler and p4c (where it is installed) make, and what comes out there must be the same, but
+//! for bytes that tell the time: those that change when the same packets go through our executor at
+//! other times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -135,7 +138,8 @@ impl Run<'_> {
             let port = choices.below(8) as u16;
             packets.push((port, maker.packet(&pool, &mut choices)));
         }
-        // A hash over a header that is not there is undefined: BMv2 takes what an earlier packet left.
+        // A hash over a header that is not there is undefined: BMv2 takes what an earlier packet
+        // left.
         if program.to_string().contains("extern hash") {
             packets.retain(|(port, bytes)| self.visits_all_states(*port, bytes));
         }

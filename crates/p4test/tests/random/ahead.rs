@@ -1,4 +1,5 @@
-//! Batches through large tables: the compiled executor looks up the first keys of many packets together, whatever lies before them.
+//! Batches through large tables: the compiled executor looks up the first keys of many packets
+//! together, whatever lies before them.
 
 use std::sync::Arc;
 

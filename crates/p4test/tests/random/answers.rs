@@ -1,4 +1,5 @@
-//! Answers of look-ups that are kept: packets ask the same again and again, and between batches entries, defaults and whole states change.
+//! Answers of look-ups that are kept: packets ask the same again and again, and between batches
+//! entries, defaults and whole states change.
 
 use p4exec::tables::{ActionCall, EntryAction, EntryPriority, FieldMatch, NewEntry};
 use p4exec::value::Bits;

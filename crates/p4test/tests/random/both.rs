@@ -15,7 +15,8 @@ pub(super) fn both_of(name: &str, text: &str) -> [Box<dyn Executor + Send>; 2] {
         .map(|kind| executor(kind, Arc::clone(&program)).expect("it starts"))
 }
 
-/// A program whose packets are one header `h.h` of these fields, with these declarations and statements in ingress.
+/// A program whose packets are one header `h.h` of these fields, with these declarations and
+/// statements in ingress.
 pub(super) fn of_one_header(fields: &str, declared: &str, applied: &str) -> String {
     format!(
         "
@@ -49,7 +50,8 @@ pub(super) fn both_take(executors: &mut [Box<dyn Executor + Send>; 2], update: U
     taken
 }
 
-/// What packets of port 1 come to, which must be the same on the first executor and on the second; `what` says of what, if it is not.
+/// What packets of port 1 come to, which must be the same on the first executor and on the second;
+/// `what` says of what, if it is not.
 pub(super) fn both_send(
     executors: &mut [Box<dyn Executor + Send>; 2],
     packets: &[Vec<u8>],

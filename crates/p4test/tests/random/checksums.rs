@@ -1,5 +1,5 @@
-//! Internet checksums of random fields, verified and updated on random conditions: compiled code makes a sum from the one before it,
-//! where that is shorter.
+//! Internet checksums of random fields, verified and updated on random conditions: compiled code
+//! makes a sum from the one before it, where that is shorter.
 
 use std::fmt::Write as _;
 

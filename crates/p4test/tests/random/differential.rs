@@ -125,7 +125,8 @@ fn executors_agree_on_our_programs() {
         }
     }
     // A failover program sends only what seven tables agree on, which random entries seldom do; its
-    // case files and netsim's `embedded` tests send through it. Most programs must send something here.
+    // case files and netsim's `embedded` tests send through it. Most programs must send something
+    // here.
     println!("{by_json:?}");
     assert!(by_json.programs > 8, "{by_json:?}");
     assert!(by_json.differ.is_empty(), "{by_json:?}");
@@ -136,8 +137,8 @@ fn executors_agree_on_our_programs() {
     assert!(silent.len() * 3 < count, "{silent:?}");
 }
 
-/// A `select` of so many cases that compiled code searches them: values, masks and ranges of three keys, one signed, one wider than a
-/// machine word; the packet tells which kind was taken.
+/// A `select` of so many cases that compiled code searches them: values, masks and ranges of three
+/// keys, one signed, one wider than a machine word; the packet tells which kind was taken.
 fn long_select(cases: usize) -> String {
     let mut lines = String::new();
     for i in 0..cases {

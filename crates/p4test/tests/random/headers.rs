@@ -1,4 +1,5 @@
-//! Headers of random fields, of which programs change some: what the compiled executor copies from the packet, and what it does not.
+//! Headers of random fields, of which programs change some: what the compiled executor copies from
+//! the packet, and what it does not.
 
 use p4exec::{ExecutorKind, executor};
 use p4front::Options;
@@ -37,7 +38,8 @@ fn wide(widths: &[usize]) -> usize {
     (widths[0] / 8 + 2) * 8
 }
 
-/// A statement that changes something of the headers `a` and `b`, or makes a third that begins with the first's field, made wider.
+/// A statement that changes something of the headers `a` and `b`, or makes a third that begins with
+/// the first's field, made wider.
 fn statement(widths: &[usize], choices: &mut Choices<'_>) -> String {
     let mut field = || {
         let header = ["a", "b"][choices.below(2)];
@@ -58,7 +60,8 @@ fn statement(widths: &[usize], choices: &mut Choices<'_>) -> String {
     }
 }
 
-/// A program that takes two headers of the same fields, the second of some packets only, and changes them in some ways.
+/// A program that takes two headers of the same fields, the second of some packets only, and
+/// changes them in some ways.
 fn program(choices: &mut Choices<'_>) -> String {
     let widths = widths(choices);
     let fields = widths.iter().enumerate();

@@ -117,7 +117,8 @@ fn outcomes(executor: &mut dyn Executor, now: Nanos, packets: &[(usize, &[u8])])
     outcomes
 }
 
-/// Random programs of all statements: packets come to the same in any order, one by one or at once, at any time.
+/// Random programs of all statements: packets come to the same in any order, one by one or at once,
+/// at any time.
 #[test]
 fn independent_packets_come_to_the_same_in_any_order_and_at_any_time() {
     let mut seen = 0;

@@ -1,5 +1,6 @@
-//! Tables of a few entries, whose keys compiled code compares with all of them at once: both executors find what a search of all
-//! entries finds, for every number of entries up to more than are compared so, and for keys of one word and of two.
+//! Tables of a few entries, whose keys compiled code compares with all of them at once: both
+//! executors find what a search of all entries finds, for every number of entries up to more than
+//! are compared so, and for keys of one word and of two.
 
 use std::sync::Arc;
 
@@ -78,7 +79,8 @@ const TABLES: [(&str, &[(char, How)]); 8] = [
     ("I.long_prefixes", &[('d', How::Prefix)]),
 ];
 
-/// Numbers of entries: around those that are compared in one go, and beyond those that are compared at all.
+/// Numbers of entries: around those that are compared in one go, and beyond those that are compared
+/// at all.
 const COUNTS: [usize; 9] = [0, 1, 3, 4, 5, 8, 15, 16, 17];
 
 fn low(bits: u32) -> u128 {

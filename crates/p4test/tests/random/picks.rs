@@ -1,4 +1,5 @@
-//! Tables of members and groups, few entries and many, groups of any size: what is picked while entries, groups, members and ports change.
+//! Tables of members and groups, few entries and many, groups of any size: what is picked while
+//! entries, groups, members and ports change.
 
 use p4exec::tables::{
     ActionCall, EntryAction, EntryPriority, FieldMatch, GroupId, GroupMember, MemberId, NewEntry,

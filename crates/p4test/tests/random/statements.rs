@@ -1,6 +1,7 @@
 //! Random programs of random statements: our executors do what the language says.
 //!
-//! `cargo xtask differ --statements N` runs more of them, and asks p4c and BMv2 where they are installed.
+//! `cargo xtask differ --statements N` runs more of them, and asks p4c and BMv2 where they are
+//! installed.
 
 #![allow(clippy::print_stdout, reason = "says what was compared")]
 

@@ -1,5 +1,5 @@
-//! Which lossless priorities can come in by which port, whatever the routing: headroom for others is never used (TaggerDraft
-//! section 3.3 has half of it in trees).
+//! Which lossless priorities can come in by which port, whatever the routing: headroom for others
+//! is never used (TaggerDraft section 3.3 has half of it in trees).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,8 @@ use crate::budget::headroom;
 use crate::model::Tables;
 use crate::tag::{NewTag, Tag};
 
-/// PFC headroom of a switch for the priorities that can come in port by port, and for all at all ports.
+/// PFC headroom of a switch for the priorities that can come in port by port, and for all at all
+/// ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeadroomNeeded {
     /// What is needed.
@@ -31,8 +32,9 @@ impl HeadroomNeeded {
 }
 
 impl CheckedPlan {
-    /// The lossless priorities that can come in by every port of every switch, by whatever ways: those of tags with which hosts begin,
-    /// and that rules of the switch at the other end can give.
+    /// The lossless priorities that can come in by every port of every switch, by whatever ways:
+    /// those of tags with which hosts begin, and that rules of the switch at the other end can
+    /// give.
     #[must_use]
     pub fn arriving(&self) -> Vec<BTreeMap<PortId, BTreeSet<Priority>>> {
         let tables = self.tables();
@@ -77,7 +79,8 @@ impl CheckedPlan {
     }
 }
 
-/// The tags that can come in by every port, and that some rule there matches: others turn lossy at once.
+/// The tags that can come in by every port, and that some rule there matches: others turn lossy at
+/// once.
 fn arriving_tags(tables: &Tables) -> Vec<BTreeMap<PortId, BTreeSet<Tag>>> {
     let topology = &tables.topology;
     let mut arriving = vec![BTreeMap::<PortId, BTreeSet<Tag>>::new(); topology.switches().len()];

@@ -1,8 +1,10 @@
-//! Where packets to many destinations go, all of a block at once: which links each switch sends to which of them over.
+//! Where packets to many destinations go, all of a block at once: which links each switch sends to
+//! which of them over.
 //!
-//! A switch that sends packets to a destination over links that lead nearer to it, and over no others, brings them nearer; where all
-//! switches do, every packet arrives and none circulates. That is seen at once for a whole block. It is only enough, not needed: where a
-//! switch does otherwise, packets have to be followed.
+//! A switch that sends packets to a destination over links that lead nearer to it, and over no
+//! others, brings them nearer; where all switches do, every packet arrives and none circulates.
+//! That is seen at once for a whole block. It is only enough, not needed: where a switch does
+//! otherwise, packets have to be followed.
 
 use topology::{Fabric, SwitchId};
 
@@ -17,15 +19,18 @@ pub(super) struct Block {
     pub(super) own: Vec<Set>,
     /// By arc: columns whose packets are sent over it.
     pub(super) over: Vec<Set>,
-    /// By switch: columns of others whose packets it sends by a port that leads to no other switch, or nowhere.
+    /// By switch: columns of others whose packets it sends by a port that leads to no other switch,
+    /// or nowhere.
     pub(super) astray: Vec<Set>,
-    /// Columns to which some switch that has a way does not send nearer, or sends by a port that leads to no switch.
+    /// Columns to which some switch that has a way does not send nearer, or sends by a port that
+    /// leads to no switch.
     pub(super) doubtful: Set,
 }
 
 impl Block {
-    /// The block of the columns at these switches; `actions` is what a switch, by its index, does with each of them. Nothing where the
-    /// network is so wide that columns are better followed one by one.
+    /// The block of the columns at these switches; `actions` is what a switch, by its index, does
+    /// with each of them. Nothing where the network is so wide that columns are better followed one
+    /// by one.
     pub(super) fn new<'t>(
         fabric: &Fabric,
         edges: &[SwitchId],

@@ -15,8 +15,8 @@ use crate::tag::{ClassId, NewTag, Tag};
 /// Bits of a port number in an exact-port key (v1model and TNA both have 9).
 const PORT_NUMBER_BITS: u64 = 9;
 
-/// A plan that was proven. Only [`check`](super::check()) makes one, and it cannot be changed afterwards;
-/// cloning is cheap.
+/// A plan that was proven. Only [`check`](super::check()) makes one, and it cannot be changed
+/// afterwards; cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct CheckedPlan {
     tables: Arc<Tables>,
@@ -26,7 +26,8 @@ pub struct CheckedPlan {
 /// How many rules a switch holds and what they cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RuleCounts {
-    /// Rules as the plan has them. The lossy catch-all is not among them: it is the table's default action.
+    /// Rules as the plan has them. The lossy catch-all is not among them: it is the table's default
+    /// action.
     pub rules: u64,
     /// How many exact-port rules the same port sets stand for.
     pub exact: u64,
@@ -75,8 +76,8 @@ impl CheckedPlan {
         &self.tables.carrier
     }
 
-    /// The ingress and egress priority of a packet and the tag with which it leaves (TaggerDraft section 6.3): both
-    /// priorities are the lossy one if no rule matches.
+    /// The ingress and egress priority of a packet and the tag with which it leaves (TaggerDraft
+    /// section 6.3): both priorities are the lossy one if no rule matches.
     #[must_use]
     pub fn classify(
         &self,
@@ -124,8 +125,8 @@ pub struct Classified {
 }
 
 impl Tables {
-    /// How many bits a one-hot bitmap of ports needs: bit `p` for port `p`, over all switches (one program
-    /// serves them all).
+    /// How many bits a one-hot bitmap of ports needs: bit `p` for port `p`, over all switches (one
+    /// program serves them all).
     #[must_use]
     pub fn port_bitmap_bits(&self) -> u16 {
         let ports = self.topology.switches().iter().map(|s| s.ports);

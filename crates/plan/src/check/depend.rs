@@ -1,9 +1,10 @@
 //! The buffer dependency graph, made from the rules alone.
 //!
-//! A node is a lossless ingress buffer (port, tag) that packets can get into; an edge says that packets of
-//! the first buffer may wait for room in the second. Routing is left open: a packet may leave by any port,
-//! the one by which it came included. So are the hosts: a host may send with any tag and any class. What
-//! is shown then holds for every forwarding table, loops and misconfigurations included (Tagger17, theorem 1).
+//! A node is a lossless ingress buffer (port, tag) that packets can get into; an edge says that
+//! packets of the first buffer may wait for room in the second. Routing is left open: a packet may
+//! leave by any port, the one by which it came included. So are the hosts: a host may send with any
+//! tag and any class. What is shown then holds for every forwarding table, loops and
+//! misconfigurations included (Tagger17, theorem 1).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -40,8 +41,8 @@ struct Step {
 }
 
 impl<'a> Dependencies<'a> {
-    /// Finds all buffers that packets can get into: from hosts by the tag rules, or because a channel puts them there.
-    /// Falling tags met on the way are returned beside it,
+    /// Finds all buffers that packets can get into: from hosts by the tag rules, or because a
+    /// channel puts them there. Falling tags met on the way are returned beside it,
     /// one per switch.
     pub(super) fn new(
         tables: &'a Tables,
@@ -78,7 +79,8 @@ impl<'a> Dependencies<'a> {
         (graph, falls)
     }
 
-    /// Marks what can be reached from the given states and shows the steps to `see`: those of states with the same row only once.
+    /// Marks what can be reached from the given states and shows the steps to `see`: those of
+    /// states with the same row only once.
     fn explore(
         &mut self,
         starts: Vec<(usize, u32, TagIx)>,
@@ -229,8 +231,8 @@ impl<'a> Dependencies<'a> {
         &self.onward[start as usize..end as usize]
     }
 
-    /// Calls `visit` on the buffers that packets of a buffer may wait for. A buffer that several kinds of
-    /// packet lead to is visited once per kind.
+    /// Calls `visit` on the buffers that packets of a buffer may wait for. A buffer that several
+    /// kinds of packet lead to is visited once per kind.
     fn successors(&self, node: Node, mut visit: impl FnMut(Node)) {
         for row in self.rows(node) {
             self.row_successors(row)
@@ -265,8 +267,8 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// Peels off buffers for which none waits; what is left has a cycle unless it is empty. Buffers whose packets have the same row wait for
-    /// the same ones, which are free once all of them are.
+    /// Peels off buffers for which none waits; what is left has a cycle unless it is empty. Buffers
+    /// whose packets have the same row wait for the same ones, which are free once all of them are.
     fn cyclic_part(&self) -> Vec<bool> {
         let count = self.node_count();
         let all = 0..Node::try_from(count).unwrap_or(Node::MAX);

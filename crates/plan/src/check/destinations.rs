@@ -11,8 +11,8 @@ pub(super) const WORD: usize = 64;
 /// The most destinations of a block.
 pub(super) const BLOCK: usize = WORD * WORDS;
 
-/// Hops up to which switches are found for a whole block together. In networks that are wider few destinations of a block are as far as
-/// each other, so that there is little to be won.
+/// Hops up to which switches are found for a whole block together. In networks that are wider few
+/// destinations of a block are as far as each other, so that there is little to be won.
 const WIDE: usize = 64;
 
 /// A set of destinations of one block.
@@ -98,7 +98,8 @@ impl Nearer {
         ways
     }
 
-    /// One hop more: `fresh` are the destinations that were met a hop before, `next` becomes those that are met now. Whether there are any.
+    /// One hop more: `fresh` are the destinations that were met a hop before, `next` becomes those
+    /// that are met now. Whether there are any.
     fn spread(&mut self, fabric: &Fabric, fresh: &[Set], next: &mut [Set]) -> bool {
         let mut any = false;
         for (switch, next) in fabric.switch_ids().zip(next) {

@@ -52,13 +52,14 @@ impl fmt::Display for Buffer {
     }
 }
 
-/// A cyclic buffer dependency: each buffer can drain only if the next one does, and the last only if the
-/// first does.
+/// A cyclic buffer dependency: each buffer can drain only if the next one does, and the last only
+/// if the first does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// The buffers, each waiting for the next.
     pub buffers: Vec<Buffer>,
-    /// With failover tables, which packet under which failures makes each buffer wait for the next; else empty.
+    /// With failover tables, which packet under which failures makes each buffer wait for the next;
+    /// else empty.
     pub causes: Vec<String>,
 }
 
@@ -83,7 +84,8 @@ impl fmt::Display for Cycle {
 pub struct LostRoute {
     /// The class.
     pub class: String,
-    /// The names of the nodes, from the source host on, as far as the route was followed or is known.
+    /// The names of the nodes, from the source host on, as far as the route was followed or is
+    /// known.
     pub nodes: Vec<String>,
     /// The tag with which each switch is entered, up to the one where the route turns lossy.
     pub tags: Vec<Tag>,
@@ -394,7 +396,8 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// The first packet that the proof of failover tables found lost, and the first that turned lossy.
+    /// The first packet that the proof of failover tables found lost, and the first that turned
+    /// lossy.
     pub(super) fn of_failures(found: &FailureReport) -> impl Iterator<Item = Self> + use<> {
         let lost = found.first_lost.clone().map(Box::new);
         let lossy = found.first_lossy.clone().map(Box::new);

@@ -36,7 +36,8 @@ impl fmt::Display for LostPacket {
     }
 }
 
-/// What the proof found of destinations whose packets survive failures in one way, where a plan has several.
+/// What the proof found of destinations whose packets survive failures in one way, where a plan has
+/// several.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PartReport {
     /// What the header of packets to them says.
@@ -52,7 +53,8 @@ pub struct PartReport {
 }
 
 impl PartReport {
-    /// Of which all sets of so many failures were explored, or as many as were `wanted` if that is fewer.
+    /// Of which all sets of so many failures were explored, or as many as were `wanted` if that is
+    /// fewer.
     pub(super) fn of(part: &Part, explored: u32, wanted: impl Fn(u32) -> u32) -> Self {
         let claimed = part.protection.failures;
         let checked_failures = wanted(claimed);
@@ -69,7 +71,8 @@ impl PartReport {
 /// What the proof of failover tables found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FailureReport {
-    /// Failures that the plan claims to survive; where destinations differ, those that packets to any survive.
+    /// Failures that the plan claims to survive; where destinations differ, those that packets to
+    /// any survive.
     pub claimed: u32,
     /// The most failures that were tried at once.
     pub checked_failures: u32,
@@ -86,17 +89,18 @@ pub struct FailureReport {
     pub sets_checked: u64,
     /// Packets that were walked.
     pub walks: u64,
-    /// (set, source, destination) that lost a packet which had a way; sets that only add failures which the walk
-    /// does not touch are not counted again.
+    /// (set, source, destination) that lost a packet which had a way; sets that only add failures
+    /// which the walk does not touch are not counted again.
     pub lost: u64,
     /// (set, source, destination) whose packet went in circles, counted likewise.
     pub loops: u64,
     /// The greatest hops of a walk over the fewest possible, both counted from host to host.
     pub stretch_max: f64,
-    /// (set, source, destination) whose packet arrived, but turned lossy on its way; `None` without lossless tags.
+    /// (set, source, destination) whose packet arrived, but turned lossy on its way; `None` without
+    /// lossless tags.
     pub lossy: Option<u64>,
-    /// The fewest priorities by which these ways can be lossless: 2 if the links cannot be put in an order that all of
-    /// them follow, else 1; `None` without lossless tags.
+    /// The fewest priorities by which these ways can be lossless: 2 if the links cannot be put in
+    /// an order that all of them follow, else 1; `None` without lossless tags.
     pub priorities_at_least: Option<u32>,
     /// The first packet that was lost.
     #[serde(skip)]
@@ -112,13 +116,15 @@ pub struct FailureReport {
 /// Sets of failures that were drawn, where exploring all was too much.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// How many were drawn (of each size, where destinations differ in how many failures they survive).
+    /// How many were drawn (of each size, where destinations differ in how many failures they
+    /// survive).
     pub sets: u64,
     /// How many of them uniformly, each by itself; the others are of neighbours.
     pub uniform: u64,
     /// A share of all sets of the size that was drawn.
     pub share: f64,
-    /// The probability that a fault which shows in that share of the sets was missed: `(1 - share)^uniform`.
+    /// The probability that a fault which shows in that share of the sets was missed: `(1 -
+    /// share)^uniform`.
     pub missed: f64,
 }
 

@@ -1,4 +1,5 @@
-//! The forwarding tables of all switches in little room: groups as ports, and prefixes as runs of hosts in the order of addresses.
+//! The forwarding tables of all switches in little room: groups as ports, and prefixes as runs of
+//! hosts in the order of addresses.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -159,7 +160,8 @@ fn below(bits: u32, length: u8) -> u128 {
     u128::MAX.checked_shr(128 - host).unwrap_or(0)
 }
 
-/// The ranks of the hosts of prefixes. Tables of a network mostly have the same ones, which are looked for but once.
+/// The ranks of the hosts of prefixes. Tables of a network mostly have the same ones, which are
+/// looked for but once.
 pub(super) struct Known<'a, P> {
     hosts: &'a Ranking,
     /// The prefixes of some table and the ranks of their hosts, rising.
@@ -223,7 +225,8 @@ impl<'a, P: Prefix> Known<'a, P> {
     }
 }
 
-/// The table of one switch and family: where each run of hosts that it treats alike begins, in rising order.
+/// The table of one switch and family: where each run of hosts that it treats alike begins, in
+/// rising order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Runs(Arc<[(u32, Action)]>);
 
@@ -235,7 +238,8 @@ impl Runs {
         run.map_or(Action::NONE, |(_, action)| *action)
     }
 
-    /// What happens to packets to hosts, whose ranks must rise: the action, and the first rank to which something else may happen.
+    /// What happens to packets to hosts, whose ranks must rise: the action, and the first rank to
+    /// which something else may happen.
     pub(super) fn follow(&self) -> impl FnMut(u32) -> (Action, u32) + '_ {
         let mut at = 0;
         move |rank| {
@@ -248,7 +252,8 @@ impl Runs {
     }
 }
 
-/// Runs under construction: prefixes come by address, outer before inner. Nothing is told of prefixes without hosts.
+/// Runs under construction: prefixes come by address, outer before inner. Nothing is told of
+/// prefixes without hosts.
 struct Filling {
     runs: Vec<(u32, Action)>,
     /// The prefixes that are open, outermost first: the rank after their last host, and the action.

@@ -1,8 +1,8 @@
-//! The plan's own forwarding: no packet between hosts circulates, and none is dropped on the way while
-//! there is a way.
+//! The plan's own forwarding: no packet between hosts circulates, and none is dropped on the way
+//! while there is a way.
 //!
-//! Tables are flattened into intervals of addresses. The hosts of an edge switch are looked at together
-//! unless some other switch tells them apart.
+//! Tables are flattened into intervals of addresses. The hosts of an edge switch are looked at
+//! together unless some other switch tells them apart.
 
 use quantities::PortId;
 use rayon::prelude::*;
@@ -193,7 +193,8 @@ impl<'a> Walk<'a> {
             .chain(onward.iter().copied())
     }
 
-    /// What `left` leaves of the columns of every block, rising; all columns of a block where a network is too wide for blocks.
+    /// What `left` leaves of the columns of every block, rising; all columns of a block where a
+    /// network is too wide for blocks.
     pub(super) fn columns_left(&self, left: impl Fn(usize, &Block) -> Set + Sync) -> Vec<usize> {
         let edges: Vec<SwitchId> = self.columns.iter().map(|column| column.edge).collect();
         let of_block = |(number, edges): (usize, &[SwitchId])| -> Vec<usize> {
@@ -494,7 +495,8 @@ mod tests {
         let last = SwitchId::new(1 + BLOCK as u32);
         let host = topology.host_ids().last().map(|host| topology.host(host));
         let address = std::net::IpAddr::V4(host.expect("hosts").ipv4);
-        // A neighbour of the last switch sends all that it would send there back to where it came from.
+        // A neighbour of the last switch sends all that it would send there back to where it came
+        // from.
         let near = topology
             .peers(last)
             .find_map(|(_, peer)| match peer.end.node {

@@ -1,9 +1,10 @@
-//! The tag tables of all switches spelled out, so that every later step of the proof asks in one load.
+//! The tag tables of all switches spelled out, so that every later step of the proof asks in one
+//! load.
 //!
-//! A cell stands for one key (class, tag, ingress port, egress port) of one switch and holds the new tag. Ingress ports that the same rules
-//! name share their cells: hosts mostly are treated alike.
-//! Painting the rules into the cells in the order of their precedence finds every pair of rules that match
-//! the same packet, have the same precedence and disagree.
+//! A cell stands for one key (class, tag, ingress port, egress port) of one switch and holds the
+//! new tag. Ingress ports that the same rules name share their cells: hosts mostly are treated
+//! alike. Painting the rules into the cells in the order of their precedence finds every pair of
+//! rules that match the same packet, have the same precedence and disagree.
 
 use quantities::PortId;
 use topology::{NodeId, SwitchId, Topology};
@@ -22,7 +23,8 @@ const NOTHING: u32 = u32::MAX;
 /// A position in the sorted list of the plan's tags.
 pub(super) type TagIx = u8;
 
-/// How many tags the proof can tell apart (a set of them is a word). No switch has as many priorities.
+/// How many tags the proof can tell apart (a set of them is a word). No switch has as many
+/// priorities.
 pub(super) const MAX_TAGS: usize = 64;
 
 /// All ports of all switches in one row, and what they are plugged into.
@@ -103,7 +105,8 @@ struct Block {
     ports: usize,
 }
 
-/// The number of a row: what happens to the packets of one switch, kind and tag that come in by any of the ports that the same rules name.
+/// The number of a row: what happens to the packets of one switch, kind and tag that come in by any
+/// of the ports that the same rules name.
 pub(super) type RowNumber = u32;
 
 /// One row.
@@ -119,7 +122,8 @@ struct Row {
 pub(super) struct Lookup {
     /// The plan's tags, in rising order; a [`TagIx`] is a position in here.
     pub(super) tags: Vec<Tag>,
-    /// How many kinds of packet the rules tell apart by class: 1, or the classes and "no class of this plan".
+    /// How many kinds of packet the rules tell apart by class: 1, or the classes and "no class of
+    /// this plan".
     pub(super) kinds: usize,
     blocks: Vec<Block>,
     /// By switch, kind, tag and ingress port: the number of the row.
@@ -199,8 +203,8 @@ impl Lookup {
         }
     }
 
-    /// Paints the rules of one switch into the cells from `begin` on; `painted` has all bits of those set that a rule of the same
-    /// precedence has painted.
+    /// Paints the rules of one switch into the cells from `begin` on; `painted` has all bits of
+    /// those set that a rule of the same precedence has painted.
     fn paint(
         &mut self,
         tables: &Tables,
@@ -309,14 +313,16 @@ impl Lookup {
         self.numbers[block.first + table * block.ports + usize::from(in_port.get())]
     }
 
-    /// The switch of a row, and the new tags of its packets by egress port; [`LOSSY`] where they turn lossy.
+    /// The switch of a row, and the new tags of its packets by egress port; [`LOSSY`] where they
+    /// turn lossy.
     pub(super) fn numbered(&self, number: RowNumber) -> (SwitchId, &[u8]) {
         let &Row { switch, start, .. } = &self.rows[number as usize];
         let ports = self.blocks[switch.index()].ports;
         (switch, &self.cells[start..start + ports])
     }
 
-    /// The new tags of a packet that came in by a port, by egress port; [`LOSSY`] where it turns lossy.
+    /// The new tags of a packet that came in by a port, by egress port; [`LOSSY`] where it turns
+    /// lossy.
     pub(super) fn row(&self, switch: SwitchId, kind: usize, tag: TagIx, in_port: PortId) -> &[u8] {
         self.numbered(self.number(switch, kind, tag, in_port)).1
     }
@@ -335,7 +341,8 @@ impl Lookup {
     }
 }
 
-/// The ingress ports of one switch, by which rules name them. Ports of a table that the same rules name are of one sort.
+/// The ingress ports of one switch, by which rules name them. Ports of a table that the same rules
+/// name are of one sort.
 #[derive(Default)]
 struct Sorts {
     /// By table and port: the sort.
@@ -372,7 +379,8 @@ impl Sorts {
         }
     }
 
-    /// By table and port: the number of the row, where rows are numbered from `first` on in the order of their lowest ports.
+    /// By table and port: the number of the row, where rows are numbered from `first` on in the
+    /// order of their lowest ports.
     fn rows(&mut self, first: usize) -> impl Iterator<Item = RowNumber> + '_ {
         let Self { of, split } = self;
         split.fill(RowNumber::MAX);

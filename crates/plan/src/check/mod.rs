@@ -1,22 +1,24 @@
 //! The proof: reads the tables of a plan, and nothing else, and shows
 //!
-//! - **shape**: every name, tag, port and code that the plan refers to exists; rules of equal precedence
-//!   that match the same packet agree;
+//! - **shape**: every name, tag, port and code that the plan refers to exists; rules of equal
+//!   precedence that match the same packet agree;
 //! - **priorities**: distinct tags have distinct lossless priorities, and there are enough;
-//! - **no cyclic buffer dependency** for any routing whatever and any behaviour of the hosts: the graph
-//!   over lossless ingress buffers (port, tag) that the rules make reachable from host-facing ports is
-//!   acyclic, and tags never fall between switches (Tagger17, theorem 1);
+//! - **no cyclic buffer dependency** for any routing whatever and any behaviour of the hosts: the
+//!   graph over lossless ingress buffers (port, tag) that the rules make reachable from host-facing
+//!   ports is acyclic, and tags never fall between switches (Tagger17, theorem 1);
 //! - **promises**: every route that the plan promises stays lossless, replayed through the rules;
 //! - **forwarding**: the plan's own forwarding has no loop and drops nothing that has a way;
 //! - **failover**: with any so many failures, packets arrive if there is a way, and never circulate
-//!   (see [`resilience`]); where the plan has lossless classes too, every packet that arrives stays lossless on its way,
-//!   and the graph over buffers is that of all states of failure at once: whatever failed before and fails now, packets
-//!   of both times together close no cycle;
+//!   (see [`resilience`]); where the plan has lossless classes too, every packet that arrives stays
+//!   lossless on its way, and the graph over buffers is that of all states of failure at once:
+//!   whatever failed before and fails now, packets of both times together close no cycle;
 //! - **budgets**: ports, TCAM bits, and PFC headroom within the buffer.
 //!
-//! Not an error, but told pair by pair: where the plan's own forwarding leaves what its tags keep lossless ([`Forwarded`]).
+//! Not an error, but told pair by pair: where the plan's own forwarding leaves what its tags keep
+//! lossless ([`Forwarded`]).
 //!
-//! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own traffic).
+//! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own
+//! traffic).
 
 mod arriving;
 mod blocks;
@@ -67,11 +69,13 @@ use resilience::lossless::{self, Tags};
 /// What the proof may be asked to leave out.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether budgets count: off to see whether tables are sound apart from what today's switches have.
+    /// Whether budgets count: off to see whether tables are sound apart from what today's switches
+    /// have.
     pub budgets: bool,
     /// How failover tables are proven.
     pub failures: FailureOptions,
-    /// Where to tell how much is proven of failover tables; all proofs end there when they are cancelled.
+    /// Where to tell how much is proven of failover tables; all proofs end there when they are
+    /// cancelled.
     pub progress: Arc<Progress>,
 }
 
@@ -95,8 +99,8 @@ pub struct CheckFailure {
 }
 
 impl CheckFailure {
-    /// Whose fault the refusal is: malformed input outweighs a failed proof, which outweighs a target that
-    /// is too small.
+    /// Whose fault the refusal is: malformed input outweighs a failed proof, which outweighs a
+    /// target that is too small.
     #[must_use]
     pub fn fault(&self) -> Fault {
         let faults = self.errors.iter().map(PlanError::fault);
@@ -130,7 +134,8 @@ pub fn check(tables: Tables, options: &Options) -> Result<CheckedPlan, Box<Check
     Ok(CheckedPlan::witness(tables, report))
 }
 
-/// Walks packets through failover tables to a share of the destinations only, where one machine is not enough.
+/// Walks packets through failover tables to a share of the destinations only, where one machine is
+/// not enough.
 ///
 /// # Errors
 /// Tables that cannot be walked, or have no failover.
@@ -153,8 +158,8 @@ pub fn walk_share(
     })
 }
 
-/// The outcome of a check of failover tables whose walks were [shared out](walk_share): the report of [`check`], from all
-/// shares. It is no witness, for the shares came from elsewhere.
+/// The outcome of a check of failover tables whose walks were [shared out](walk_share): the report
+/// of [`check`], from all shares. It is no witness, for the shares came from elsewhere.
 ///
 /// # Errors
 /// As [`check`].
@@ -179,7 +184,8 @@ pub fn check_shares(
 struct Proof<'a> {
     /// Where walks through failover tables come from.
     walks: Walks<'a>,
-    /// The share of the destinations that is to be walked to and nothing else, and what that has shown.
+    /// The share of the destinations that is to be walked to and nothing else, and what that has
+    /// shown.
     share: Option<Share>,
     walked: Option<WalkedShare>,
     errors: Vec<PlanError>,
@@ -267,8 +273,8 @@ impl Proof<'_> {
         self.failures = Some(found);
     }
 
-    /// The lossless tags. Nothing where they refer to what does not exist; else their tables spelled out, if no rules
-    /// disagree.
+    /// The lossless tags. Nothing where they refer to what does not exist; else their tables
+    /// spelled out, if no rules disagree.
     fn tags(&mut self, tables: &Tables, options: &Options) -> Option<Option<Lookup>> {
         let wrong = shape::references(tables);
         let sound = wrong.is_empty();
@@ -332,8 +338,9 @@ impl Proof<'_> {
     }
 }
 
-/// Checks the forwarding that entries are made from: the first loop and the first dropped packet, or else how much of the
-/// traffic stays lossless, which of the classes in `shortest` is known as far as they go by shortest paths.
+/// Checks the forwarding that entries are made from: the first loop and the first dropped packet,
+/// or else how much of the traffic stays lossless, which of the classes in `shortest` is known as
+/// far as they go by shortest paths.
 fn forwarding(
     tables: &Tables,
     Flattened { groups, families }: Flattened,

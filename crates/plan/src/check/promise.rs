@@ -1,10 +1,11 @@
-//! Replays every promised route through the rules: from its source host to its destination host it must
-//! stay lossless, the class's initial tag coming first.
+//! Replays every promised route through the rules: from its source host to its destination host it
+//! must stay lossless, the class's initial tag coming first.
 //!
-//! Shortest and up-down routes (through virtual layers, too) are too many to follow one by one: they are replayed over their states (which
-//! link a packet is on, with which tag, and what the policy remembers of it). All others are enumerated.
-//! The states of up-down routes describe walks that may visit a switch twice, which routes never do; if
-//! only such a walk turns lossy, the routes themselves are enumerated, so the answer is always exact.
+//! Shortest and up-down routes (through virtual layers, too) are too many to follow one by one:
+//! they are replayed over their states (which link a packet is on, with which tag, and what the
+//! policy remembers of it). All others are enumerated. The states of up-down routes describe walks
+//! that may visit a switch twice, which routes never do; if only such a walk turns lossy, the
+//! routes themselves are enumerated, so the answer is always exact.
 
 use quantities::PortId;
 use topology::routes::{RoutePolicy, RouteSet};

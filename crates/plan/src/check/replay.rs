@@ -32,8 +32,8 @@ impl Replay<'_> {
         self.lookup.get(switch, self.kind, tag, in_port, out_port)
     }
 
-    /// Whether all routes along a path stay lossless. May say no for the sake of a host that is at both
-    /// ends of the path; then every route has to be looked at.
+    /// Whether all routes along a path stay lossless. May say no for the sake of a host that is at
+    /// both ends of the path; then every route has to be looked at.
     pub(super) fn path_is_lossless(&self, set: &RouteSet, path: Path<'_>) -> bool {
         let fabric = set.fabric();
         let mut at = path.from;
@@ -62,8 +62,8 @@ impl Replay<'_> {
             .all(|&(in_port, tag)| self.leaves(at, tag, in_port, path.destinations).is_none())
     }
 
-    /// The first host port at which a packet would not arrive lossless. A packet never returns by the port
-    /// it came in.
+    /// The first host port at which a packet would not arrive lossless. A packet never returns by
+    /// the port it came in.
     pub(super) fn leaves(
         &self,
         switch: SwitchId,

@@ -37,7 +37,8 @@ impl Verdict {
 /// Resilience to failures, as far as a scheme claims any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Resilience {
-    /// Failures that the scheme claims to survive; where destinations differ, those that packets to any survive.
+    /// Failures that the scheme claims to survive; where destinations differ, those that packets to
+    /// any survive.
     pub claimed: u32,
     /// The largest number of simultaneous failures that was tried.
     pub checked_failures: u32,
@@ -52,25 +53,28 @@ pub struct Resilience {
     /// The destinations by how their packets survive failures, where they differ; else absent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartReport>,
-    /// How many (set, source, destination) lost a packet that a route remained for. Where all sets are explored, sets
-    /// that only add failures which the walk does not touch are not counted again.
+    /// How many (set, source, destination) lost a packet that a route remained for. Where all sets
+    /// are explored, sets that only add failures which the walk does not touch are not counted
+    /// again.
     pub lost: u64,
     /// How many (set, source, destination) had a packet go in circles.
     pub loops: u64,
     /// How many packets were walked: sets that touch nothing on a walk are not walked again.
     pub walks: u64,
-    /// How many (set, source, destination) had a packet arrive that turned lossy on its way; `null` without lossless class.
+    /// How many (set, source, destination) had a packet arrive that turned lossy on its way; `null`
+    /// without lossless class.
     pub lossy: Option<u64>,
-    /// The fewest lossless priorities by which these ways can be lossless without a cycle of buffers, as far as is known
-    /// (1 or 2); `null` without lossless class.
+    /// The fewest lossless priorities by which these ways can be lossless without a cycle of
+    /// buffers, as far as is known (1 or 2); `null` without lossless class.
     pub priorities_at_least: Option<u32>,
-    /// The greatest hops of a walk over the fewest possible, both counted from host to host; `null` where
-    /// nothing was walked.
+    /// The greatest hops of a walk over the fewest possible, both counted from host to host; `null`
+    /// where nothing was walked.
     pub stretch_max: Option<f64>,
 }
 
 impl Resilience {
-    /// Of a plan that claims none: the packets that its forwarding drops, if that was `followed`, while nothing fails.
+    /// Of a plan that claims none: the packets that its forwarding drops, if that was `followed`,
+    /// while nothing fails.
     fn of_routes(errors: &[PlanError], followed: bool) -> Self {
         let dropped = |error: &&PlanError| matches!(error, PlanError::BlackHole { .. });
         Self {
@@ -102,8 +106,8 @@ impl From<FailureReport> for Resilience {
     }
 }
 
-/// How many pairs of switches with hosts the plan promises anything: a route that stays lossless or, with failover tables, delivery
-/// wherever a way remains.
+/// How many pairs of switches with hosts the plan promises anything: a route that stays lossless
+/// or, with failover tables, delivery wherever a way remains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PromisedPairs {
     /// Pairs of a switch with hosts and another one, times the classes.
@@ -143,18 +147,22 @@ pub struct CheckReport {
     pub verdict: Verdict,
     /// Whether everything was shown: the verdict is [`Verdict::Proven`].
     pub proven: bool,
-    /// Whether there is no cyclic buffer dependency, whatever the routing; `null` if that was not computed.
+    /// Whether there is no cyclic buffer dependency, whatever the routing; `null` if that was not
+    /// computed.
     pub cbd_free: Option<bool>,
     /// Why `cbd_free` is `null`, if it is.
     pub cbd_free_unknown: Option<&'static str>,
-    /// Whether no packet circulates: by the plan's own forwarding or, under every set of failures that was tried, by
-    /// its failover tables; `null` if that was not computed, or sets of failures were drawn and none showed a loop.
+    /// Whether no packet circulates: by the plan's own forwarding or, under every set of failures
+    /// that was tried, by its failover tables; `null` if that was not computed, or sets of failures
+    /// were drawn and none showed a loop.
     pub loop_free: Option<bool>,
     /// Lossless priorities that the plan's tags take.
     pub lossless_priorities: usize,
-    /// The pairs of switches with hosts that the plan promises something; `null` if its promises cannot be read.
+    /// The pairs of switches with hosts that the plan promises something; `null` if its promises
+    /// cannot be read.
     pub promised: Option<PromisedPairs>,
-    /// Where the plan's own forwarding turns lossy; `null` where failover tables forward, or that was not computed.
+    /// Where the plan's own forwarding turns lossy; `null` where failover tables forward, or that
+    /// was not computed.
     pub forwarding: Option<Forwarded>,
     /// Resilience to failures.
     pub resilience: Resilience,

@@ -1,4 +1,5 @@
-//! What can be said of a plan without following a packet: references, names, codes, priorities, budgets.
+//! What can be said of a plan without following a packet: references, names, codes, priorities,
+//! budgets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -227,8 +228,8 @@ pub(super) fn carrier(tables: &Tables) -> Vec<PlanError> {
     errors
 }
 
-/// A tag whose bits the lossy code has too. Rules for any class look at these bits only, whatever class
-/// bits stand above them.
+/// A tag whose bits the lossy code has too. Rules for any class look at these bits only, whatever
+/// class bits stand above them.
 fn aliased_lossy(tables: &Tables) -> Option<Tag> {
     let carrier = &tables.carrier;
     let lossy = carrier.lossy.get() & carrier.tag_mask();

@@ -1,8 +1,8 @@
 //! Replay of all shortest paths: all destinations at once, a bit each.
 //!
-//! A packet to destination `d` may be on link `u -> v` iff `v` is nearer to `d` than `u`. For every link
-//! that gives a set of destinations; for every (link, tag) the set of destinations of packets that get
-//! there grows until nothing changes.
+//! A packet to destination `d` may be on link `u -> v` iff `v` is nearer to `d` than `u`. For every
+//! link that gives a set of destinations; for every (link, tag) the set of destinations of packets
+//! that get there grows until nothing changes.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,8 @@ use super::walk::{Lost, Memory, RouteSpace, Walker};
 pub(super) fn replay(replay: &Replay<'_>, fabric: &Fabric) -> Option<Lost> {
     let edge: Vec<SwitchId> = fabric.edge_switches().collect();
     let lost = |block: &[SwitchId]| {
-        // First in the order in which least has to be followed again; if something is lost, in that in which it has always been told.
+        // First in the order in which least has to be followed again; if something is lost, in that
+        // in which it has always been told.
         Flood::new(replay, fabric, block, Order::OldestFirst).first_lost()?;
         let target = Flood::new(replay, fabric, block, Order::NewestFirst).first_lost()?;
         Some(block[target])
@@ -28,7 +29,8 @@ pub(super) fn replay(replay: &Replay<'_>, fabric: &Fabric) -> Option<Lost> {
     Walker::new(replay, fabric, &space).first_lost()
 }
 
-/// Which of the states that wait is followed next. All orders find something lost or none does; what they find may differ.
+/// Which of the states that wait is followed next. All orders find something lost or none does;
+/// what they find may differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     OldestFirst,

@@ -1,7 +1,8 @@
 //! Whether the plan's own forwarding keeps to what its tags keep lossless, pair by pair.
 //!
-//! A promise is of routes; forwarding by destination can leave them: a detour around a link that is down, a pair that the
-//! promised routes do not join. What strays turns lossy. That breaks no promise, but who runs the network must know.
+//! A promise is of routes; forwarding by destination can leave them: a detour around a link that is
+//! down, a pair that the promised routes do not join. What strays turns lossy. That breaks no
+//! promise, but who runs the network must know.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -52,7 +53,8 @@ type State = (u32, TagIx);
 /// What became of packets from some switches to a column of hosts.
 enum Outcome {
     Lossless,
-    /// The ways of the first that turned lossy: states from the first switch on, and the last egress port.
+    /// The ways of the first that turned lossy: states from the first switch on, and the last
+    /// egress port.
     Lossy(Vec<State>, PortId),
 }
 
@@ -67,8 +69,8 @@ struct Class<'a> {
     ports: &'a Ports,
 }
 
-/// States whose packets fare alike, whatever port they leave by: those with the same row. Where packets go does not depend on the port by
-/// which they came, so one state stands for all.
+/// States whose packets fare alike, whatever port they leave by: those with the same row. Where
+/// packets go does not depend on the port by which they came, so one state stands for all.
 struct Alike<'a> {
     /// By row, the state that stands for all of it, which comes first.
     states: Vec<State>,
@@ -129,9 +131,10 @@ impl Seen {
     }
 }
 
-/// Follows every packet that the plan's forwarding moves, in each class, from its first switch to its host. The forwarding
-/// has been shown to bring every packet to its host. Of classes in `shortest`, all shortest paths have been shown to stay lossless: their
-/// packets are followed only where they may go by other paths.
+/// Follows every packet that the plan's forwarding moves, in each class, from its first switch to
+/// its host. The forwarding has been shown to bring every packet to its host. Of classes in
+/// `shortest`, all shortest paths have been shown to stay lossless: their packets are followed only
+/// where they may go by other paths.
 pub(super) fn forwarded(
     tables: &Tables,
     lookup: &Lookup,
@@ -185,7 +188,8 @@ pub(super) fn forwarded(
     }
 }
 
-/// Per live edge switch the ports of hosts that send packets of a class, one for each way of treating them.
+/// Per live edge switch the ports of hosts that send packets of a class, one for each way of
+/// treating them.
 fn sources(
     tables: &Tables,
     lookup: &Lookup,
@@ -313,7 +317,8 @@ struct Flood<'a> {
     /// The number of the block's first column.
     first: usize,
     block: &'a Block,
-    /// By state that stands for others: columns of the packets that get there, and those of them that were not followed yet.
+    /// By state that stands for others: columns of the packets that get there, and those of them
+    /// that were not followed yet.
     live: Vec<Set>,
     fresh: Vec<Set>,
     queue: VecDeque<u32>,
@@ -336,7 +341,8 @@ impl<'a> Flood<'a> {
         }
     }
 
-    /// The columns to which some packet from a switch that is not theirs turns lossy, and perhaps few others.
+    /// The columns to which some packet from a switch that is not theirs turns lossy, and perhaps
+    /// few others.
     fn lossy(mut self) -> Set {
         for (switch, ports) in &self.class.sources {
             let joined = &self.block.joined[switch.index()];
@@ -381,7 +387,8 @@ impl<'a> Flood<'a> {
                 insert(&mut self.lossy, column);
             }
         }
-        // A host of two switches, say: what is sent to it past the switch of its column is followed by itself.
+        // A host of two switches, say: what is sent to it past the switch of its column is followed
+        // by itself.
         add(&mut self.lossy, &and(going, &block.astray[switch.index()]));
         let going = without(&without(going, own), &self.lossy);
         for (id, arc) in walk.fabric().out_arcs(switch) {
@@ -435,7 +442,8 @@ mod tests {
         }
     }
 
-    /// A random graph of one host a switch, on port 1, in which every packet keeps its tag; but not where it goes out of `lossy`.
+    /// A random graph of one host a switch, on port 1, in which every packet keeps its tag; but not
+    /// where it goes out of `lossy`.
     fn tables(switches: u32, lossy: &[(u32, &str)]) -> Tables {
         let graph = Jellyfish {
             size: JellyfishSize::Switches {

@@ -198,7 +198,8 @@ impl<'a, S: RouteSpace> Walker<'a, S> {
                     };
                 }
                 Origin::Unseen => {
-                    // Every state in the queue has an origin; an empty walk would be the honest rest.
+                    // Every state in the queue has an origin; an empty walk would be the honest
+                    // rest.
                     return Lost {
                         source: self.fabric.arc(arc).from,
                         source_port: out_port,
@@ -216,8 +217,8 @@ impl<'a, S: RouteSpace> Walker<'a, S> {
 pub(super) struct UpDown<'a> {
     fabric: &'a Fabric,
     bounces: u32,
-    /// The bounces still needed from a switch to a host, by arrival from below (or from a host there) and
-    /// from above.
+    /// The bounces still needed from a switch to a host, by arrival from below (or from a host
+    /// there) and from above.
     need: [Vec<u32>; 2],
 }
 
@@ -290,7 +291,8 @@ impl RouteSpace for UpDown<'_> {
     }
 }
 
-/// Walks up and down through virtual layers with at most so many bounces; the memory is the number of bounces so far.
+/// Walks up and down through virtual layers with at most so many bounces; the memory is the number
+/// of bounces so far.
 pub(super) struct VirtualUpDown<'a> {
     fabric: &'a Fabric,
     bounces: u8,

@@ -49,7 +49,8 @@ struct DestinationEntry {
     /// Which of the routings to the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<u16>,
-    /// What the header of packets to it says about failures that were met, if not what the plan says of all.
+    /// What the header of packets to it says about failures that were met, if not what the plan
+    /// says of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<LabelKind>,
     /// How many failures at once packets to it survive, if not as many as the plan claims of all.

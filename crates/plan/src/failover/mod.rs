@@ -1,20 +1,24 @@
-//! Failover tables: what a switch does with a packet as a function of its destination, of what its header
-//! says it has met, and of which of the switch's own ports are up (Stephens15 sections 4.2 to 4.4).
+//! Failover tables: what a switch does with a packet as a function of its destination, of what its
+//! header says it has met, and of which of the switch's own ports are up (Stephens15 sections 4.2
+//! to 4.4).
 //!
-//! One model holds all five forwarding functions. A packet carries a *destination code* and a [`Label`]: the
-//! reverse route (Plinko), a number (the failure set of FCP, the route of MPLS-FRR, the set of failed trees
-//! of EDST and ADST) and, where trees are marked, the tree that it is on. It may carry a *forward route* too:
-//! the ports by which it leaves the next switches. At a switch, in this order:
+//! One model holds all five forwarding functions. A packet carries a *destination code* and a
+//! [`Label`]: the reverse route (Plinko), a number (the failure set of FCP, the route of MPLS-FRR,
+//! the set of failed trees of EDST and ADST) and, where trees are marked, the tree that it is on.
+//! It may carry a *forward route* too: the ports by which it leaves the next switches. At a switch,
+//! in this order:
 //!
-//! 1. If there is a forward route: its first port is taken off; if that port is up the packet leaves by it,
-//!    else the whole forward route is discarded.
+//! 1. If there is a forward route: its first port is taken off; if that port is up the packet
+//!    leaves by it, else the whole forward route is discarded.
 //! 2. A switch that the destination stands at hands the packet to the host.
-//! 3. The first rule of the switch's table that matches says what to do; without one the packet is dropped.
+//! 3. The first rule of the switch's table that matches says what to do; without one the packet is
+//!    dropped.
 //!
-//! The reverse route that a rule sees is the list of ports by which the packet came into the switches it has
-//! crossed, the latest (this switch's own) first; a host's port is not in it, so it is empty where the packet
-//! comes from a host. A place of the reverse route beyond its end reads 0. Packets to a destination whose label is
-//! not the reverse route keep none: it stays empty, however far they go.
+//! The reverse route that a rule sees is the list of ports by which the packet came into the
+//! switches it has crossed, the latest (this switch's own) first; a host's port is not in it, so it
+//! is empty where the packet comes from a host. A place of the reverse route beyond its end
+//! reads 0. Packets to a destination whose label is not the reverse route keep none: it stays
+//! empty, however far they go.
 //!
 //! Destinations may differ in their label and in how many failures they survive ([`Protection`]).
 
@@ -35,10 +39,12 @@ pub use table::{
 };
 pub use ternary::{Ternary, TernaryError};
 
-/// The most ports that a reverse or forward route can hold: what the parser of a generated program unrolls.
+/// The most ports that a reverse or forward route can hold: what the parser of a generated program
+/// unrolls.
 pub const MAX_HOPS: usize = 32;
 
-/// What the header says about failures that were met (Stephens15 section 4.3.2, Table 4.2 and Table 4.6).
+/// What the header says about failures that were met (Stephens15 section 4.3.2, Table 4.2 and Table
+/// 4.6).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -143,7 +149,8 @@ pub struct Destination {
     pub code: u32,
     /// Whom it means.
     pub target: Target,
-    /// How packets to it survive failures, where that is not as the plan says for all (Stephens15 section 4.9).
+    /// How packets to it survive failures, where that is not as the plan says for all (Stephens15
+    /// section 4.9).
     pub own: Option<Protection>,
 }
 
@@ -200,7 +207,8 @@ pub struct Label {
     pub tag: u32,
     /// The tree that the packet is on, counted from 1, where trees are marked; else 0.
     pub tree: u8,
-    /// The ports by which the packet came in, the latest first; kept only where labels are reverse routes.
+    /// The ports by which the packet came in, the latest first; kept only where labels are reverse
+    /// routes.
     pub reverse: Vec<u8>,
 }
 
@@ -246,7 +254,8 @@ impl Failover {
         destination.own.unwrap_or(self.usual())
     }
 
-    /// The destinations by how their packets survive failures: one part, unless some say otherwise. What is usual comes first.
+    /// The destinations by how their packets survive failures: one part, unless some say otherwise.
+    /// What is usual comes first.
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();

@@ -1,4 +1,5 @@
-//! What failover rules cost: TCAM bits as Stephens15 section 4.7 counts them, and as Tofino 1 would allot them.
+//! What failover rules cost: TCAM bits as Stephens15 section 4.7 counts them, and as Tofino 1 would
+//! allot them.
 
 use serde::Serialize;
 
@@ -13,7 +14,8 @@ const DESTINATION_BITS: u64 = 72;
 const TAG_BITS: u64 = 24;
 /// Width of a hop.
 const HOP_BITS: u64 = 8;
-/// Width of an input port or the number of a tree, which Stephens15 does not count as TCAM (its sections 4.7 and 5.3).
+/// Width of an input port or the number of a tree, which Stephens15 does not count as TCAM (its
+/// sections 4.7 and 5.3).
 const TREE_BITS: u64 = 8;
 
 /// A Tofino TCAM block: 512 entries of 44 bits.
@@ -42,8 +44,9 @@ pub struct StateCounts {
     pub rules: u64,
     /// Rules that drop.
     pub drops: u64,
-    /// TCAM bits as Stephens15 counts them: 64 of port status, and 8 per hop of the longest reverse route that a rule asks about or a bit per
-    /// tree. Destinations and numbers of failure sets and routes are not counted: they are in exact-match memory there.
+    /// TCAM bits as Stephens15 counts them: 64 of port status, and 8 per hop of the longest reverse
+    /// route that a rule asks about or a bit per tree. Destinations and numbers of failure sets and
+    /// routes are not counted: they are in exact-match memory there.
     pub tcam_bits: u64,
     /// Distinct (output, action) pairs: no compression can go below.
     pub actions: u64,
@@ -95,7 +98,8 @@ impl LabelBits {
 }
 
 impl Failover {
-    /// What the header of packets says that a rule is for; of several kinds the first destination's.
+    /// What the header of packets says that a rule is for; of several kinds the first
+    /// destination's.
     fn label_of_rule(&self, rule: &RuleRef<'_>) -> LabelKind {
         let own = match rule.destination.as_exact() {
             Some(code) => {
@@ -235,7 +239,8 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_003_and_of_tofino() {
-        // 64 of port status and 8 a hop; with 72 of destination 176 bits take four blocks of 44, 3,072 rules a stage.
+        // 64 of port status and 8 a hop; with 72 of destination 176 bits take four blocks of 44,
+        // 3,072 rules a stage.
         let plinko = counts(LabelKind::ReverseRoute, table(3072, 5, 0));
         assert_eq!(plinko.tcam_bits, 3072 * (64 + 5 * 8));
         assert_eq!((plinko.tofino.key_bits, plinko.tofino.blocks), (176, 24));

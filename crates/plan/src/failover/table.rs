@@ -1,7 +1,7 @@
 //! The table of one switch: ordered rules, kept compactly.
 //!
-//! A network at four failures has millions of rules, but few distinct sets of ports, reverse routes and
-//! actions; each is kept once and rules refer to it by number.
+//! A network at four failures has millions of rules, but few distinct sets of ports, reverse routes
+//! and actions; each is kept once and rules refer to it by number.
 
 use std::hash::Hash;
 
@@ -42,8 +42,8 @@ impl PortMatch {
     }
 }
 
-/// What a rule asks of the reverse route: how many hops there are, and which. Hops that are not listed do
-/// not matter.
+/// What a rule asks of the reverse route: how many hops there are, and which. Hops that are not
+/// listed do not matter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReverseMatch {
     /// The number of hops.
@@ -113,8 +113,8 @@ pub struct Write {
     pub tag: WriteTag,
     /// The tree that the packet is on from here.
     pub tree: Option<u8>,
-    /// The lossless tag with which a lossless packet leaves, whatever the tag rules say: its channel. Only rules for
-    /// packets from hosts give one.
+    /// The lossless tag with which a lossless packet leaves, whatever the tag rules say: its
+    /// channel. Only rules for packets from hosts give one.
     pub channel: Option<Tag>,
 }
 

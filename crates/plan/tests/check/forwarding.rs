@@ -1,4 +1,5 @@
-//! Where the plan's own forwarding turns lossy, against brute force: every packet between two hosts, by every next hop.
+//! Where the plan's own forwarding turns lossy, against brute force: every packet between two
+//! hosts, by every next hop.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

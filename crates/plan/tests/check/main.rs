@@ -11,7 +11,8 @@ use schemes::{TaggerOptions, tagger};
 use topology::generate::{Cables, Clos};
 use topology::routes::RoutePolicy;
 
-/// Two leaves (hosts on ports 1 and 2, spines on 3 and 4), two spines (leaves on 1 and 2), one bounce.
+/// Two leaves (hosts on ports 1 and 2, spines on 3 and 4), two spines (leaves on 1 and 2), one
+/// bounce.
 fn small() -> Tables {
     let clos = Clos {
         leaves: 2,

@@ -1,5 +1,5 @@
-//! The proof against brute force: on small networks with random rules every packet walk is enumerated, with
-//! no code in common with the proof but the definition of what a rule says.
+//! The proof against brute force: on small networks with random rules every packet walk is
+//! enumerated, with no code in common with the proof but the definition of what a rule says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -198,7 +198,8 @@ fn agree(tables: &Tables) -> Result<(), TestCaseError> {
 /// Ports of every switch of a random network.
 const PORTS: u16 = 4;
 
-/// A connected network of `links.len() + 1` switches or so: a tree, some more links, hosts on what is free.
+/// A connected network of `links.len() + 1` switches or so: a tree, some more links, hosts on what
+/// is free.
 fn network(parents: &[usize], extra: &[(usize, usize)], hosts: &[usize]) -> Topology {
     let count = parents.len() + 1;
     let mut free: Vec<u16> = vec![1; count];

@@ -1,5 +1,5 @@
-//! Failover tables with lossless tags, and which verdicts the proof gives: against a brute-force walk that shares nothing
-//! with the proof, and on tables that were tampered with.
+//! Failover tables with lossless tags, and which verdicts the proof gives: against a brute-force
+//! walk that shares nothing with the proof, and on tables that were tampered with.
 #![allow(clippy::unwrap_used)]
 
 mod trees;
@@ -113,7 +113,8 @@ fn sets(topology: &Topology, most: usize) -> Vec<Vec<LinkId>> {
     all
 }
 
-/// One switch on a packet's way: the input port (of another switch), the output port, the channel given.
+/// One switch on a packet's way: the input port (of another switch), the output port, the channel
+/// given.
 type Step = (SwitchId, Option<PortId>, PortId, Option<Tag>);
 
 /// The way of a packet by the definition of failover tables; `None` if it does not arrive.

@@ -111,8 +111,8 @@ fn every_acyclic_graph_keeps_its_guarantee_with_a_priority_for_each_channel() {
     }
 }
 
-/// Stephens15 theorem 5.2.4: a line of k/2 trees survives k/2 - 1 failures in a k-connected network, by destination, input port and
-/// port status alone.
+/// Stephens15 theorem 5.2.4: a line of k/2 trees survives k/2 - 1 failures in a k-connected
+/// network, by destination, input port and port status alone.
 #[test]
 fn a_line_of_trees_needs_no_header() {
     let cables = Cables::default();
@@ -129,7 +129,8 @@ fn a_line_of_trees_needs_no_header() {
     }
 }
 
-/// Stephens15 section 5.5: on a tree of switches packets take shortest ways until a link of theirs has failed.
+/// Stephens15 section 5.5: on a tree of switches packets take shortest ways until a link of theirs
+/// has failed.
 #[test]
 fn minimal_ways_come_before_trees_where_they_close_no_cycle() {
     let cables = Cables::default();
@@ -204,7 +205,8 @@ fn one_failure_more_than_is_guaranteed_can_be_too_many() {
     }
 }
 
-/// Stephens15 equation 5.1: where trees are marked, a rule for each tree and each that can be reached from it.
+/// Stephens15 equation 5.1: where trees are marked, a rule for each tree and each that can be
+/// reached from it.
 #[test]
 fn as_many_rules_as_equation_5_1_says() {
     let topology = random(20, 8);

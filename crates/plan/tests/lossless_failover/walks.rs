@@ -1,4 +1,5 @@
-//! Random packets under random failures: the proof's reader and a walk that shares nothing with it agree on every hop and tag.
+//! Random packets under random failures: the proof's reader and a walk that shares nothing with it
+//! agree on every hop and tag.
 
 use plan::check::resilience::{TaggedPacket, TaggedSurvey, TaggedWalk};
 use rand::seq::IndexedRandom;
@@ -34,7 +35,8 @@ fn walked(tables: &Tables, destination: &Destination, packet: &TaggedPacket) -> 
     })
 }
 
-/// Compares so many walks of a plan under up to one failure more than it claims to survive; how many arrived, and how many lossless.
+/// Compares so many walks of a plan under up to one failure more than it claims to survive; how
+/// many arrived, and how many lossless.
 fn compare(tables: &Tables, walks: usize, seed: u64) -> (usize, usize) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let topology = &tables.topology;

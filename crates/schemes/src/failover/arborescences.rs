@@ -1,9 +1,11 @@
-//! Arc-disjoint spanning arborescences toward a root (Edmonds, by the construction in Lovász's proof).
+//! Arc-disjoint spanning arborescences toward a root (Edmonds, by the construction in Lovász's
+//! proof).
 //!
-//! A tree takes an arc only if every switch can still be reached over as many arc-disjoint ways as trees remain
-//! to be built. Such an arc always exists; trees grow layer by layer, so that they are shallow. Within a layer
-//! switches come in random order and hang under the one that has the fewest below it, and no tree takes more than
-//! its share of the root's links, so that the load is spread over links.
+//! A tree takes an arc only if every switch can still be reached over as many arc-disjoint ways as
+//! trees remain to be built. Such an arc always exists; trees grow layer by layer, so that they are
+//! shallow. Within a layer switches come in random order and hang under the one that has the fewest
+//! below it, and no tree takes more than its share of the root's links, so that the load is spread
+//! over links.
 
 use std::collections::VecDeque;
 
@@ -13,7 +15,8 @@ use topology::{ArcId, Fabric, SwitchId};
 
 use super::TreeGrowth;
 
-/// Builds `count` arc-disjoint arborescences toward `root`, at random: for each the arc by which every switch goes on.
+/// Builds `count` arc-disjoint arborescences toward `root`, at random: for each the arc by which
+/// every switch goes on.
 ///
 /// # Errors
 /// How many there are, if those are fewer.
@@ -172,7 +175,8 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// Takes an arc for a tree, unless that leaves fewer than `remaining` ways from where it starts.
+    /// Takes an arc for a tree, unless that leaves fewer than `remaining` ways from where it
+    /// starts.
     fn take(&mut self, arc: ArcId, remaining: usize) -> bool {
         self.used[arc.index()] = true;
         let leaves = self.at_most(self.fabric.arc(arc).from, remaining) >= remaining;

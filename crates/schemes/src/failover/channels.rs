@@ -1,9 +1,11 @@
-//! Deadlock-free failure-identifying resilience (DF-FI, Stephens15 sections 5.1 and 5.4.1): every packet keeps the channel
-//! that its first switch gave it, and the ways of a channel's packets close no cycle of buffers, whatever has failed.
+//! Deadlock-free failure-identifying resilience (DF-FI, Stephens15 sections 5.1 and 5.4.1): every
+//! packet keeps the channel that its first switch gave it, and the ways of a channel's packets
+//! close no cycle of buffers, whatever has failed.
 //!
-//! A *unit* is what one rule of a first switch can tell apart: source switch, destination, first link. All ways of a unit
-//! share a channel. Units are put into channels in two ways, and the one that takes fewer channels is kept: cutting one
-//! cycle after another where it costs fewest units (DFSSSP), and cutting all at once by a feedback arc set (FAS-VC).
+//! A *unit* is what one rule of a first switch can tell apart: source switch, destination, first
+//! link. All ways of a unit share a channel. Units are put into channels in two ways, and the one
+//! that takes fewer channels is kept: cutting one cycle after another where it costs fewest units
+//! (DFSSSP), and cutting all at once by a feedback arc set (FAS-VC).
 
 use std::collections::BTreeSet;
 
@@ -35,8 +37,9 @@ type Units = IndexMap<(SwitchId, ArcId), Ways, foldhash::fast::FixedState>;
 /// The most channels that tags can count.
 const MAX_CHANNELS: usize = 200;
 
-/// Puts every unit into a channel: the tables, whose rules for packets from hosts now give channels, and the tag rules; and how
-/// many channels there must be, as far as is known. Where ways were chosen within channels, these are given.
+/// Puts every unit into a channel: the tables, whose rules for packets from hosts now give
+/// channels, and the tag rules; and how many channels there must be, as far as is known. Where ways
+/// were chosen within channels, these are given.
 pub(super) fn channels(
     tables: &Tables,
     fabric: &Fabric,
@@ -131,7 +134,8 @@ fn gather(topology: &Topology, links: &Links<'_>, failover: &Failover) -> Option
     )
 }
 
-/// An order of the links such that few ways of a plan lead backward; `None` if there are too many walks.
+/// An order of the links such that few ways of a plan lead backward; `None` if there are too many
+/// walks.
 pub(super) fn order(topology: &Topology, fabric: &Fabric, failover: &Failover) -> Option<Vec<u32>> {
     let links = Links::new(fabric);
     let units = gather(topology, &links, failover)?;
@@ -142,8 +146,8 @@ pub(super) fn order(topology: &Topology, fabric: &Fabric, failover: &Failover) -
     Some(order_of(&links, &sets))
 }
 
-/// In a network of two layers, an order of the links that every way follows which only ever turns to upper switches of higher number: by
-/// upper switch, links up before links down.
+/// In a network of two layers, an order of the links that every way follows which only ever turns
+/// to upper switches of higher number: by upper switch, links up before links down.
 pub(super) fn by_upper_switch(fabric: &Fabric) -> Option<Vec<u32>> {
     let layers: Option<BTreeSet<u8>> = fabric
         .switch_ids()

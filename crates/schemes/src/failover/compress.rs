@@ -1,8 +1,9 @@
-//! Table compression (Stephens15 section 4.5.2): rules with the same output and action become one where masking off
-//! the bits in which they differ takes nothing from other rules.
+//! Table compression (Stephens15 section 4.5.2): rules with the same output and action become one
+//! where masking off the bits in which they differ takes nothing from other rules.
 //!
-//! Groups of rules with one action are taken by falling size, and later groups get higher priority. So a merged
-//! rule must keep clear of the original rules of the groups *before* it only: those after it are matched first.
+//! Groups of rules with one action are taken by falling size, and later groups get higher priority.
+//! So a merged rule must keep clear of the original rules of the groups *before* it only: those
+//! after it are matched first.
 
 use plan::failover::{Action, Origin, PortMatch, ReverseMatch, RuleRef, SwitchTable, Ternary};
 use thiserror::Error;
@@ -134,7 +135,8 @@ fn compress_words<const W: usize>(
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     let rules: Vec<_> = table.iter().collect();
-    // Whatever is for a foreign code stands before all groups, so that every merged rule keeps clear of it.
+    // Whatever is for a foreign code stands before all groups, so that every merged rule keeps
+    // clear of it.
     let drop = Action::Drop;
     let any = ReverseMatch::default();
     let foreign_key = |&code: &u32| {
@@ -180,8 +182,9 @@ fn compress_words<const W: usize>(
 }
 
 impl<const W: usize> Working<W> {
-    /// Takes a rule in: into a merged rule that matches it already, or that can be widened to, or as it is. The first
-    /// `others` of the overlaps are the rules of other actions that must not be matched.
+    /// Takes a rule in: into a merged rule that matches it already, or that can be widened to, or
+    /// as it is. The first `others` of the overlaps are the rules of other actions that must not be
+    /// matched.
     fn take(
         &mut self,
         (key, first, longest): (Key<W>, usize, usize),
@@ -236,8 +239,9 @@ impl<const W: usize> Working<W> {
     }
 }
 
-/// Proves that a compressed table does what the original does, for every key that the original matches: each
-/// original rule is covered by compressed rules of its action before any rule of another action overlaps it.
+/// Proves that a compressed table does what the original does, for every key that the original
+/// matches: each original rule is covered by compressed rules of its action before any rule of
+/// another action overlaps it.
 ///
 /// # Errors
 /// [`CompressError`] names an original rule of which this is not so.

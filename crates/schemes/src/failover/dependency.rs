@@ -1,10 +1,11 @@
-//! Ways of DF-FI that are chosen within channels: where ways that know nothing of channels need too many of them, or close a
-//! cycle by themselves.
+//! Ways of DF-FI that are chosen within channels: where ways that know nothing of channels need too
+//! many of them, or close a cycle by themselves.
 //!
-//! As Domke16 routes on the dependency graph: every channel has a graph of the pairs of links that its packets take one after
-//! the other, and a way may only take pairs that close no cycle there. A unit (source switch, destination, first link) is
-//! planned in one channel with all its backup ways: in the one to which it brings the fewest new pairs. Ways without failures stay
-//! shortest; backup ways are longer where the channel has no shortest.
+//! As Domke16 routes on the dependency graph: every channel has a graph of the pairs of links that
+//! its packets take one after the other, and a way may only take pairs that close no cycle there. A
+//! unit (source switch, destination, first link) is planned in one channel with all its backup
+//! ways: in the one to which it brings the fewest new pairs. Ways without failures stay shortest;
+//! backup ways are longer where the channel has no shortest.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -24,7 +25,8 @@ pub(super) type Chosen = IndexMap<(SwitchId, ArcId), u8>;
 /// Hops by which backup ways may be longer than the shortest.
 const LONGER: [usize; 1] = [4];
 
-/// The same in the first attempt, which is quick: it takes the first channel that has room for a unit.
+/// The same in the first attempt, which is quick: it takes the first channel that has room for a
+/// unit.
 const QUICK: [usize; 2] = [0, 2];
 
 /// The same where no channel has room for a unit otherwise and no other may be opened.
@@ -36,7 +38,8 @@ const ORDERS: u64 = 4;
 /// How often everything is planned anew with other orders.
 const ATTEMPTS: u64 = 8;
 
-/// Links that are looked at in all before it is given up; a release build looks at some 15 million a second.
+/// Links that are looked at in all before it is given up; a release build looks at some 15 million
+/// a second.
 const MAX_LOOKED_AT: u64 = 300_000_000;
 
 /// How often a way is looked for anew when its pairs close a cycle together.
@@ -72,7 +75,8 @@ pub(super) fn plan(
     Ok(Some((failover, chosen)))
 }
 
-/// Links that packets who know of these failures must not take: one more failure, and all that is left has been crossed.
+/// Links that packets who know of these failures must not take: one more failure, and all that is
+/// left has been crossed.
 type DeadEnds = BTreeSet<(Failures, ArcId)>;
 
 struct Planner<'a> {
@@ -135,7 +139,8 @@ impl Planner<'_> {
         Some((routes, chosen))
     }
 
-    /// A unit in the channel to which it brings the fewest pairs; in a new one if it fits into none.
+    /// A unit in the channel to which it brings the fewest pairs; in a new one if it fits into
+    /// none.
     fn unit(&mut self, toward: &Toward<'_>, start: &Route) -> Option<Fit> {
         let mut dead = DeadEnds::new();
         let quick = self.attempt == 0;
@@ -240,7 +245,8 @@ struct Toward<'a> {
 }
 
 impl Toward<'_> {
-    /// What becomes of a packet that was to turn onto a route at its first hop when that fails too: no way yet.
+    /// What becomes of a packet that was to turn onto a route at its first hop when that fails too:
+    /// no way yet.
     fn beside(&self, route: &Route, first: ArcId) -> Route {
         let fabric = &self.network.fabric;
         let taken = fabric.arc(first);
@@ -253,7 +259,8 @@ impl Toward<'_> {
         }
     }
 
-    /// Hops to the destination from every switch, around failures and the links that the packet has crossed.
+    /// Hops to the destination from every switch, around failures and the links that the packet has
+    /// crossed.
     fn hops(&self, failures: &Failures, crossed: &[ArcId]) -> Vec<usize> {
         let fabric = &self.network.fabric;
         let mut hops = vec![usize::MAX; fabric.switch_count()];
@@ -352,7 +359,8 @@ impl Unit<'_> {
         Some(())
     }
 
-    /// A route without a way if there is none at all; else the link by which its packets came is a dead end.
+    /// A route without a way if there is none at all; else the link by which its packets came is a
+    /// dead end.
     fn give_up(&mut self, route: Route, crossed: &[ArcId]) -> Option<Route> {
         let hops = self.toward.hops(&route.failures, &[]);
         let Some(&last) = crossed
@@ -397,7 +405,8 @@ impl Unit<'_> {
         Ok(())
     }
 
-    /// The shortest way over pairs of which none closes a cycle by itself; of several one with few new pairs.
+    /// The shortest way over pairs of which none closes a cycle by itself; of several one with few
+    /// new pairs.
     fn search(
         &mut self,
         route: &Route,

@@ -1,8 +1,9 @@
-//! Source routes over the disjoint paths of a Flattened Clos (FC23 section 3.2): the first switch writes the ports of the whole path
-//! into the packet, others only follow them.
+//! Source routes over the disjoint paths of a Flattened Clos (FC23 section 3.2): the first switch
+//! writes the ports of the whole path into the packet, others only follow them.
 //!
-//! Destinations are switches by their first, second, ... path; the flow's hash chooses among them. A pair with fewer paths than others has
-//! some of them under several numbers. Nothing is claimed about failures: a packet before a failed link is dropped.
+//! Destinations are switches by their first, second, ... path; the flow's hash chooses among them.
+//! A pair with fewer paths than others has some of them under several numbers. Nothing is claimed
+//! about failures: a packet before a failed link is dropped.
 
 use plan::failover::{
     Action, Claim, Destination, Element, Failover, LabelKind, Origin, Output, Rule, SwitchTable,
@@ -33,7 +34,8 @@ pub struct SourceRouteOptions {
 /// Tables of source routes over disjoint paths, lossless by the virtual layers of ports.
 ///
 /// # Errors
-/// [`FailoverError`] if the topology is no Flattened Clos, its paths are longer than the header, or its ports too many.
+/// [`FailoverError`] if the topology is no Flattened Clos, its paths are longer than the header, or
+/// its ports too many.
 pub fn source_routes(
     topology: &Topology,
     wanted: SourceRouteOptions,
@@ -254,7 +256,8 @@ mod tests {
         source_routes(topology, wanted, &options, &Progress::default())
     }
 
-    /// Follows every route by its ports: it arrives, and those of a pair share no link, but where one stands several times.
+    /// Follows every route by its ports: it arrives, and those of a pair share no link, but where
+    /// one stands several times.
     #[test]
     fn routes_of_a_pair_are_those_of_the_router() {
         let topology = flattened(16, &[2, 3]);

@@ -1,5 +1,5 @@
-//! The three-switch examples of Stephens15: Tables 4.3 to 4.5 (Figure 4.5), 4.7 (Figure 4.6) and 4.8 (Figure 4.7), as our
-//! planners make them.
+//! The three-switch examples of Stephens15: Tables 4.3 to 4.5 (Figure 4.5), 4.7 (Figure 4.6) and
+//! 4.8 (Figure 4.7), as our planners make them.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,8 @@ use topology::{ArcId, NodeId};
 
 use super::*;
 
-/// Switches I, II, III and Dst with a host each on port 1; links as in Figure 4.5 and, if asked, I - III.
+/// Switches I, II, III and Dst with a host each on port 1; links as in Figure 4.5 and, if asked,
+/// I - III.
 fn network(closed: bool) -> Topology {
     let mut ends = vec![
         ("I:2", "II:2"),
@@ -86,7 +87,8 @@ fn route(topology: &Topology, switch: SwitchId, action: &Action) -> String {
     format!("[{}]", edges.join(", "))
 }
 
-/// What each number of FCP stands for, read off the tables: a rule that needs ports down adds their links.
+/// What each number of FCP stands for, read off the tables: a rule that needs ports down adds their
+/// links.
 fn sets(topology: &Topology, failover: &Failover) -> BTreeMap<u32, BTreeSet<String>> {
     let mut sets = BTreeMap::from([(0, BTreeSet::new())]);
     for _ in 0..3 {

@@ -1,8 +1,9 @@
-//! Important destinations (Stephens15 section 4.9): packets to some hosts survive failures by another scheme than all others, or more
-//! failures.
+//! Important destinations (Stephens15 section 4.9): packets to some hosts survive failures by
+//! another scheme than all others, or more failures.
 //!
-//! Every destination is planned by itself, so tables of two schemes live side by side: each destination's header says what its own
-//! scheme needs ([`Protection`]). Tables are compressed scheme by scheme, and rules of the one match no destination of the other.
+//! Every destination is planned by itself, so tables of two schemes live side by side: each
+//! destination's header says what its own scheme needs ([`Protection`]). Tables are compressed
+//! scheme by scheme, and rules of the one match no destination of the other.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,8 @@ pub(super) const MOST_TREES: usize = 24;
 pub struct Important {
     /// The hosts; at least one.
     pub hosts: BTreeSet<HostId>,
-    /// How packets to them survive failures. What may fail, the depth of the stack and the number of routings are those of the rest.
+    /// How packets to them survive failures. What may fail, the depth of the stack and the number
+    /// of routings are those of the rest.
     pub options: Box<FailoverOptions>,
     /// Whether as many trees lead to them as there are, whatever the options say.
     pub all_trees: bool,

@@ -4,12 +4,12 @@ use plan::failover::{
     Origin, PortMask, PortMatch, ReverseMatch, Rule, RuleRef, SwitchTable, Ternary,
 };
 
-/// The most words that a key can need: 24 bits of destination, 6 of the number of hops, 32 hops of 7, 32 of a tag, 8 of
-/// a tree, 17 of an origin, 128 ports.
+/// The most words that a key can need: 24 bits of destination, 6 of the number of hops, 32 hops of
+/// 7, 32 of a tag, 8 of a tree, 17 of an origin, 128 ports.
 pub(super) const MAX_WORDS: usize = 7;
 
-/// Where the parts of a rule's key stand in a row of bits; a part that no rule of the table asks about takes
-/// no bits.
+/// Where the parts of a rule's key stand in a row of bits; a part that no rule of the table asks
+/// about takes no bits.
 #[derive(Clone, Debug)]
 pub(super) struct KeyLayout {
     destination: u32,
@@ -159,8 +159,8 @@ impl KeyLayout {
         self.words
     }
 
-    /// The key of a rule. Hops beyond the longest reverse route that it can match read 0. Rules of a table whose
-    /// layout is wider than `W` words have none: see [`KeyLayout::words`].
+    /// The key of a rule. Hops beyond the longest reverse route that it can match read 0. Rules of
+    /// a table whose layout is wider than `W` words have none: see [`KeyLayout::words`].
     pub(super) fn key<const W: usize>(&self, rule: &RuleRef<'_>) -> Key<W> {
         let mut key = Key {
             value: [0; W],
@@ -209,8 +209,8 @@ impl KeyLayout {
         most as usize
     }
 
-    /// The rule of a key; `longest` is how many hops its longest reverse route has, `pattern` gives what
-    /// merging does not change.
+    /// The rule of a key; `longest` is how many hops its longest reverse route has, `pattern` gives
+    /// what merging does not change.
     pub(super) fn rule<const W: usize>(
         &self,
         key: &Key<W>,
@@ -279,7 +279,8 @@ fn origin(origin: Origin) -> Ternary {
     }
 }
 
-/// Which of a list of keys overlap a given one: for every bit and value, the set of keys that agree.
+/// Which of a list of keys overlap a given one: for every bit and value, the set of keys that
+/// agree.
 #[derive(Debug)]
 pub(super) struct Overlaps {
     keys: usize,
@@ -369,7 +370,8 @@ impl Overlaps {
         asked
     }
 
-    /// Those of 64 keys, or of 64 words of keys, that agree in every row asked about; `agree` tells of each row.
+    /// Those of 64 keys, or of 64 words of keys, that agree in every row asked about; `agree` tells
+    /// of each row.
     fn all(&self, mut all: u64, asked: &Asked, agree: impl Fn(usize) -> u64) -> u64 {
         for (word, &ranks) in asked
             .iter()
@@ -470,7 +472,8 @@ mod tests {
     #[test]
     fn the_first_overlap_is_that_of_a_search_key_by_key() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
-        // Few bits that count, near each other, so that words and summaries are both full and empty.
+        // Few bits that count, near each other, so that words and summaries are both full and
+        // empty.
         let mut random = |cluster: usize| {
             let mask = [rng.random::<u64>() & rng.random::<u64>() & 0xfff, 0xff];
             let value = [

@@ -89,8 +89,9 @@ impl<'a> Links<'a> {
     }
 }
 
-/// The layer of every unit, a set of pairs, such that the pairs of a layer close no cycle, and how many layers there are:
-/// as few as either method finds or are given, but spread over `least` if there are fewer. No unit may be cyclic by itself.
+/// The layer of every unit, a set of pairs, such that the pairs of a layer close no cycle, and how
+/// many layers there are: as few as either method finds or are given, but spread over `least` if
+/// there are fewer. No unit may be cyclic by itself.
 pub(super) fn fewest(
     links: &Links<'_>,
     units: &[Vec<u32>],
@@ -118,8 +119,8 @@ pub(super) fn order_of(links: &Links<'_>, units: &[Vec<u32>]) -> Vec<u32> {
 /// Units that are looked at for a clique.
 const CANDIDATES: usize = 1000;
 
-/// How many layers there must be: the size of a set of units of which no two fit into one layer, found greedily among those
-/// that `layer` put highest.
+/// How many layers there must be: the size of a set of units of which no two fit into one layer,
+/// found greedily among those that `layer` put highest.
 pub(super) fn at_least(links: &Links<'_>, units: &[Vec<u32>], layer: &[u8]) -> usize {
     let mut order: Vec<usize> = (0..units.len()).collect();
     order.sort_by_key(|&unit| std::cmp::Reverse((layer[unit], units[unit].len())));
@@ -224,8 +225,9 @@ impl<'u> Layer<'u> {
 }
 
 impl Layer<'_> {
-    /// Takes units back that close no cycle after all, those first that bring the fewest pairs; what is left out. (Ours: a cut takes
-    /// out more than it must, for later cuts break the same cycles.)
+    /// Takes units back that close no cycle after all, those first that bring the fewest pairs;
+    /// what is left out. (Ours: a cut takes out more than it must, for later cuts break the same
+    /// cycles.)
     fn refill(&mut self, links: &Links<'_>, mut moved: Vec<usize>) -> Vec<usize> {
         if moved.is_empty() {
             return moved;
@@ -276,7 +278,8 @@ impl Layer<'_> {
     }
 }
 
-/// DFSSSP (Domke11): finds a cycle, takes out the units of its least used pair, and goes on until there is none.
+/// DFSSSP (Domke11): finds a cycle, takes out the units of its least used pair, and goes on until
+/// there is none.
 fn cut_cycles(links: &Links<'_>, layer: &mut Layer<'_>) -> Vec<usize> {
     let mut moved = Vec::new();
     let mut done = vec![false; links.arcs()];
@@ -294,7 +297,8 @@ fn cut_cycles(links: &Links<'_>, layer: &mut Layer<'_>) -> Vec<usize> {
     moved
 }
 
-/// A cycle that the search from an arc meets. Arcs from which no cycle is met are marked done: cutting pairs adds none.
+/// A cycle that the search from an arc meets. Arcs from which no cycle is met are marked done:
+/// cutting pairs adds none.
 fn find_cycle(
     links: &Links<'_>,
     layer: &Layer<'_>,
@@ -344,8 +348,8 @@ fn cut_by_order(links: &Links<'_>, layer: &mut Layer<'_>) -> Vec<usize> {
     moved
 }
 
-/// The order of Eades93, weighted by how many units use a pair: sinks go to the back, sources to the front,
-/// else the arc whose pairs lead out most.
+/// The order of Eades93, weighted by how many units use a pair: sinks go to the back, sources to
+/// the front, else the arc whose pairs lead out most.
 fn order(links: &Links<'_>, layer: &Layer<'_>) -> Vec<u32> {
     let arcs = links.arcs();
     let mut into: Vec<Vec<(usize, u32)>> = vec![Vec::new(); arcs];

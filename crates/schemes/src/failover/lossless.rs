@@ -1,11 +1,12 @@
 //! Lossless tags for failover tables.
 //!
-//! *Rising*: the ways of all packets, under every set of failures that the tables survive, get rules over (tag, input
-//! port, output port) as Tagger17's routes do: the tag rises where keeping it could close a cycle of buffers. Tags are
-//! a function of the links that a packet crosses, so any failover scheme will do, compressed or not.
+//! *Rising*: the ways of all packets, under every set of failures that the tables survive, get
+//! rules over (tag, input port, output port) as Tagger17's routes do: the tag rises where keeping
+//! it could close a cycle of buffers. Tags are a function of the links that a packet crosses, so
+//! any failover scheme will do, compressed or not.
 //!
-//! *Channels* (Stephens15 section 5.1): a packet keeps the priority that its first switch gave it, see
-//! [`channels`](super::channels).
+//! *Channels* (Stephens15 section 5.1): a packet keeps the priority that its first switch gave it,
+//! see [`channels`](super::channels).
 
 use indexmap::IndexSet;
 use plan::check::resilience::fold_ways;
@@ -41,10 +42,12 @@ impl Method {
 /// The links of the ways to each destination.
 type Ways = IndexSet<Box<[ArcId]>, foldhash::fast::FixedState>;
 
-/// Gives lossless tags to the packets of failover tables. The claim is then that every packet that arrives stays lossless.
+/// Gives lossless tags to the packets of failover tables. The claim is then that every packet that
+/// arrives stays lossless.
 ///
 /// # Errors
-/// [`FailoverError`] if there are no failover tables, too many walks, too many tags, or a unit that cannot have a channel.
+/// [`FailoverError`] if there are no failover tables, too many walks, too many tags, or a unit that
+/// cannot have a channel.
 pub fn lossless(
     mut tables: Tables,
     method: Method,
@@ -57,7 +60,8 @@ pub fn lossless(
     let (failover, tagged, at_least) = match method {
         Method::Rising => {
             let tagged = rising(&tables, &fabric, &failover, options)?;
-            // One tag is enough just if all ways together close no cycle; then the rules have no second.
+            // One tag is enough just if all ways together close no cycle; then the rules have no
+            // second.
             let at_least = tagged.tags.len().min(2);
             (failover, tagged, at_least)
         }
@@ -85,7 +89,8 @@ pub(super) fn lossless_within(
     Ok(with_tags(tables, method, tagged, at_least, options))
 }
 
-/// Puts lossless tags beside failover tables; at least so many of them are needed, as far as is known.
+/// Puts lossless tags beside failover tables; at least so many of them are needed, as far as is
+/// known.
 pub(super) fn with_tags(
     mut tables: Tables,
     method: &str,

@@ -1,5 +1,5 @@
-//! Local fast failover (Stephens15 chapter 4): backup ways for arbitrary failed links, chosen by the switches
-//! themselves from the status of their own ports.
+//! Local fast failover (Stephens15 chapter 4): backup ways for arbitrary failed links, chosen by
+//! the switches themselves from the status of their own ports.
 //!
 //! | scheme | header | module |
 //! |---|---|---|
@@ -13,11 +13,11 @@
 //! | none, disjoint paths of a Flattened Clos | the route | [`disjoint`] (FC23) |
 //! | none, one way for every pair, in virtual lanes | the route | [`lanes`] (Domke11) |
 //!
-//! Any of them can have lossless tags that rise ([`lossless`]). Some destinations can be planned by another of them than all others
-//! ([`important`], section 4.9).
+//! Any of them can have lossless tags that rise ([`lossless`]). Some destinations can be planned by
+//! another of them than all others ([`important`], section 4.9).
 //!
-//! Every destination is planned by itself, with random numbers of its own, so that destinations are planned
-//! side by side and the tables do not depend on how many cores there are.
+//! Every destination is planned by itself, with random numbers of its own, so that destinations are
+//! planned side by side and the tables do not depend on how many cores there are.
 
 mod arborescences;
 mod channels;
@@ -294,9 +294,10 @@ pub fn failover(topology: &Topology, options: &FailoverOptions) -> Result<Tables
     ))
 }
 
-/// The order of links that backup ways of DF-FI follow as far as they can, so that many of them fit into one channel (ours). In a network
-/// of two layers links are ordered by their upper switch, each one's links up before those down. In others by what a first plan
-/// without order has: such that the fewest of its ways lead backward.
+/// The order of links that backup ways of DF-FI follow as far as they can, so that many of them fit
+/// into one channel (ours). In a network of two layers links are ordered by their upper switch,
+/// each one's links up before those down. In others by what a first plan without order has: such
+/// that the fewest of its ways lead backward.
 fn order_of_links(network: &Network<'_>) -> Result<Option<Vec<u32>>, FailoverError> {
     let options = network.options;
     if options.scheme != FailoverScheme::DfFi {
@@ -323,7 +324,8 @@ pub fn lossless_failover(
     method: Method,
     tagger: &TaggerOptions,
 ) -> Result<Tables, FailoverError> {
-    // Rules that give channels tell destinations apart that others do not, so they are compressed with their channels.
+    // Rules that give channels tell destinations apart that others do not, so they are compressed
+    // with their channels.
     let late = options.compress && matches!(method, Method::Channels(_));
     let plain = FailoverOptions {
         compress: options.compress && !late,
@@ -344,8 +346,8 @@ pub fn lossless_failover(
     Ok(tables)
 }
 
-/// Tables of DF-FI whose ways are chosen within as many channels as a switch has priorities, where the first need more or cannot
-/// have channels; the first if there are none.
+/// Tables of DF-FI whose ways are chosen within as many channels as a switch has priorities, where
+/// the first need more or cannot have channels; the first if there are none.
 fn within_channels(
     topology: &Topology,
     options: &FailoverOptions,
@@ -636,7 +638,8 @@ fn destinations(
     Ok(found)
 }
 
-/// How far apart the codes of two switches' first routings are: where rules are shared by all routings to a switch, a power of two.
+/// How far apart the codes of two switches' first routings are: where rules are shared by all
+/// routings to a switch, a power of two.
 fn stride(options: &FailoverOptions) -> u32 {
     let ways = u32::from(options.multipath.unwrap_or(1));
     match options.scheme {

@@ -23,11 +23,11 @@ pub enum FailoverScheme {
     Edst,
     /// Arc-disjoint spanning trees toward every destination.
     Adst,
-    /// Rules match the way that a packet has come, and no packet crosses a link twice in the same direction, so that it
-    /// can keep one lossless channel.
+    /// Rules match the way that a packet has come, and no packet crosses a link twice in the same
+    /// direction, so that it can keep one lossless channel.
     DfFi,
-    /// Edge-disjoint spanning trees, and packets change from tree to tree along an acyclic graph, so that they can keep
-    /// one lossless channel.
+    /// Edge-disjoint spanning trees, and packets change from tree to tree along an acyclic graph,
+    /// so that they can keep one lossless channel.
     DfEdst,
 }
 
@@ -72,13 +72,13 @@ pub enum PathPolicy {
     RandomShortest,
     /// The one by the lowest ports.
     FirstShortest,
-    /// Compression-aware (Stephens15 section 4.5.3): the most common way from this switch to the destination that
-    /// avoids the failures, if there is one. Else, and this is ours, a backup way is that one of the shortest which
-    /// all hosts at the destination's switch prefer, so that their rules have the same outputs; ways without
-    /// failures stay random.
+    /// Compression-aware (Stephens15 section 4.5.3): the most common way from this switch to the
+    /// destination that avoids the failures, if there is one. Else, and this is ours, a backup way
+    /// is that one of the shortest which all hosts at the destination's switch prefer, so that
+    /// their rules have the same outputs; ways without failures stay random.
     Common,
-    /// Compression-aware just as Stephens15 section 4.5.3 has it: as [`Self::Common`], but where no way is there yet a random shortest
-    /// one.
+    /// Compression-aware just as Stephens15 section 4.5.3 has it: as [`Self::Common`], but where no
+    /// way is there yet a random shortest one.
     CommonOnly,
 }
 
@@ -95,7 +95,8 @@ pub enum TreeGrowth {
     /// Around their destination, breadth first, so that they are shallow.
     #[default]
     Shallow,
-    /// By links in random order, whatever the depth: what the packing of Roskind85 and the construction of Edmonds leave open.
+    /// By links in random order, whatever the depth: what the packing of Roskind85 and the
+    /// construction of Edmonds leave open.
     Random,
 }
 
@@ -110,11 +111,12 @@ impl TreeGrowth {
     }
 }
 
-/// Hops that a header has room for where ways are no longer, unless somebody asks for another number.
+/// Hops that a header has room for where ways are no longer, unless somebody asks for another
+/// number.
 pub const USUAL_STACK: u8 = 16;
 
-/// The number of hops that a header has room for: the requested number, or else enough for routes of
-/// `longest` hops and at least [`USUAL_STACK`].
+/// The number of hops that a header has room for: the requested number, or else enough for routes
+/// of `longest` hops and at least [`USUAL_STACK`].
 pub(super) fn stack_for(asked: Option<u8>, longest: usize) -> u8 {
     asked.unwrap_or_else(|| USUAL_STACK.max(u8::try_from(longest).unwrap_or(u8::MAX)))
 }
@@ -124,15 +126,15 @@ pub(super) fn stack_for(asked: Option<u8>, longest: usize) -> u8 {
 pub struct FailoverOptions {
     /// The forwarding function.
     pub scheme: FailoverScheme,
-    /// How many failures to survive; for trees, one less than there are trees unless `trees` says otherwise; for DF-EDST, how
-    /// many at least.
+    /// How many failures to survive; for trees, one less than there are trees unless `trees` says
+    /// otherwise; for DF-EDST, how many at least.
     pub resilience: u8,
     /// What fails.
     pub protect: Element,
     /// What rules put out.
     pub output: Output,
-    /// With network virtualization, how many routings there are to every switch; without, every host is a
-    /// destination of its own.
+    /// With network virtualization, how many routings there are to every switch; without, every
+    /// host is a destination of its own.
     pub multipath: Option<u16>,
     /// Whether tables are compressed (Stephens15 section 4.5.2).
     pub compress: bool,
@@ -144,12 +146,13 @@ pub struct FailoverOptions {
     pub growth: TreeGrowth,
     /// Whether packets start on a shortest-path tree beside the disjoint ones.
     pub default_tree: bool,
-    /// Whether packets carry the number of their tree, as they always do with a default tree; else the port they come
-    /// in by tells it.
+    /// Whether packets carry the number of their tree, as they always do with a default tree; else
+    /// the port they come in by tells it.
     pub mark_trees: bool,
     /// How packets change from tree to tree (DF-EDST).
     pub transitions: TransitionOptions,
-    /// The most hops of a route in the header; if absent, as many as the ways of the plan take, and [`USUAL_STACK`] at least.
+    /// The most hops of a route in the header; if absent, as many as the ways of the plan take, and
+    /// [`USUAL_STACK`] at least.
     pub stack: Option<u8>,
     /// The seed of random paths.
     pub seed: u64,
@@ -202,9 +205,9 @@ impl FailoverOptions {
         usize::from(self.trees.unwrap_or(self.resilience.saturating_add(1)))
     }
 
-    /// Whether packets that meet more failures than are counted must be dropped by rules of their own. Otherwise no rule
-    /// matches them, which drops them too; but compression widens rules over whatever no rule matches, and a packet to
-    /// a failed switch would go round and round.
+    /// Whether packets that meet more failures than are counted must be dropped by rules of their
+    /// own. Otherwise no rule matches them, which drops them too; but compression widens rules over
+    /// whatever no rule matches, and a packet to a failed switch would go round and round.
     pub(super) fn drops_beyond(&self) -> bool {
         self.compress && self.protect == Element::Switch
     }

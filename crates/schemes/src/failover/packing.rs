@@ -1,9 +1,10 @@
-//! Edge-disjoint spanning trees by matroid union (Roskind85), from any disjoint forests to start with.
+//! Edge-disjoint spanning trees by matroid union (Roskind85), from any disjoint forests to start
+//! with.
 //!
-//! Edges are offered one by one. An edge that closes a cycle in every forest starts a search for a chain of
-//! exchanges: it may replace an edge of the cycle that it closes in one forest, which then looks for a place
-//! in the next forest, and so on, until an edge joins two trees. Where the search ends without, the ends of
-//! the edge are in a *clump*: no edge within it can ever be placed.
+//! Edges are offered one by one. An edge that closes a cycle in every forest starts a search for a
+//! chain of exchanges: it may replace an edge of the cycle that it closes in one forest, which then
+//! looks for a place in the next forest, and so on, until an edge joins two trees. Where the search
+//! ends without, the ends of the edge are in a *clump*: no edge within it can ever be placed.
 
 use std::collections::VecDeque;
 
@@ -50,7 +51,8 @@ impl Unions {
 /// No edge.
 const NONE: u32 = u32::MAX;
 
-/// Packs as many edges as possible into `count` edge-disjoint forests: spanning trees, if there are as many.
+/// Packs as many edges as possible into `count` edge-disjoint forests: spanning trees, if there are
+/// as many.
 #[must_use]
 pub fn pack(nodes: usize, edges: &[(u32, u32)], count: u8) -> Packing {
     Packing::new(nodes, edges, count).complete()
@@ -216,7 +218,8 @@ impl Search {
         }
     }
 
-    /// Labels the edges of a forest between the ends of `edge` and the labelled ones around the root.
+    /// Labels the edges of a forest between the ends of `edge` and the labelled ones around the
+    /// root.
     fn label_path(&mut self, packing: &Packing, edge: u32, forest: usize, root: u32) {
         let base = forest * packing.nodes;
         let (a, b) = packing.edges[edge as usize];
@@ -267,8 +270,8 @@ mod tests {
 
     use super::*;
 
-    /// The most edges of `count` disjoint forests, by the matroid union theorem: the least over all sets of
-    /// edges `A` of `|E - A| + count * rank(A)`.
+    /// The most edges of `count` disjoint forests, by the matroid union theorem: the least over all
+    /// sets of edges `A` of `|E - A| + count * rank(A)`.
     fn most(nodes: usize, edges: &[(u32, u32)], count: usize) -> usize {
         let sets = 0u32..1 << edges.len();
         let bound = sets.map(|set| {

@@ -25,8 +25,9 @@ impl Failures {
         !self.links.contains(&arc.link) && !self.switches.contains(&arc.to)
     }
 
-    /// These failures and one more: the arc's link, or the switch that it leads to. The last hop to a
-    /// destination is always a failed link: if the switch had failed there would be nothing to protect.
+    /// These failures and one more: the arc's link, or the switch that it leads to. The last hop to
+    /// a destination is always a failed link: if the switch had failed there would be nothing to
+    /// protect.
     pub(super) fn and(
         &self,
         fabric: &Fabric,
@@ -54,7 +55,8 @@ pub(super) struct Ways<'a> {
     policy: PathPolicy,
     hops: HopRepair,
     rng: ChaCha8Rng,
-    /// A number of its own for every set of homes, by which backup ways are chosen with [`PathPolicy::Common`].
+    /// A number of its own for every set of homes, by which backup ways are chosen with
+    /// [`PathPolicy::Common`].
     home: u64,
     /// By arc: its place in an order that backup ways follow as far as they can (DF-FI).
     pub(super) order: Option<&'a [u32]>,
@@ -102,7 +104,8 @@ impl<'a> Ways<'a> {
         walked
     }
 
-    /// One of the arcs that lead from a switch one hop nearer to the destination, as the policy says.
+    /// One of the arcs that lead from a switch one hop nearer to the destination, as the policy
+    /// says.
     pub(super) fn step(
         &mut self,
         at: SwitchId,
@@ -178,8 +181,8 @@ impl<'a> Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// A shortest path to the destination that crosses none of the given arcs, which the packet has crossed, the last first; `None` if
-    /// there is no way.
+    /// A shortest path to the destination that crosses none of the given arcs, which the packet has
+    /// crossed, the last first; `None` if there is no way.
     pub(super) fn shortest_beside(
         &mut self,
         from: SwitchId,
@@ -235,8 +238,9 @@ impl Ways<'_> {
 }
 
 impl Ways<'_> {
-    /// A way along falling hops whose links follow the order, if there is an order and one is found soon: for packets from hosts a random
-    /// one, for others the one that leaves the most links to follow.
+    /// A way along falling hops whose links follow the order, if there is an order and one is found
+    /// soon: for packets from hosts a random one, for others the one that leaves the most links to
+    /// follow.
     fn in_order(
         &mut self,
         from: SwitchId,

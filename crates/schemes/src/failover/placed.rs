@@ -5,7 +5,8 @@ use topology::SwitchId;
 
 use super::{FailoverError, FailoverOptions};
 
-/// Rules, each with the switch that it is for. What equal rules of several switches ask and do is held once.
+/// Rules, each with the switch that it is for. What equal rules of several switches ask and do is
+/// held once.
 #[derive(Debug, Default)]
 pub(super) struct Placed {
     rules: SwitchTable,

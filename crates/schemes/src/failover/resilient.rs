@@ -1,9 +1,10 @@
-//! Algorithm 1 of Stephens15 for Plinko and MPLS-FRR: level by level, a backup route for every hop of every route of
-//! the level before.
+//! Algorithm 1 of Stephens15 for Plinko and MPLS-FRR: level by level, a backup route for every hop
+//! of every route of the level before.
 //!
-//! Each route knows the switch where packets turn onto it, what their header says there, which ports of that
-//! switch have failed, and every failure that its packets have met. So routes are a tree for every source, and
-//! the rules of one switch for one header never overlap: each needs the output of the ones before it to be down.
+//! Each route knows the switch where packets turn onto it, what their header says there, which
+//! ports of that switch have failed, and every failure that its packets have met. So routes are a
+//! tree for every source, and the rules of one switch for one header never overlap: each needs the
+//! output of the ones before it to be down.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -112,7 +113,8 @@ pub(super) fn plan(
     planner.finish()
 }
 
-/// The rules of all routes to a destination, for schemes whose rules match the way that a packet has come.
+/// The rules of all routes to a destination, for schemes whose rules match the way that a packet
+/// has come.
 pub(super) fn rules_of(
     network: &Network<'_>,
     destination: &Destination,
@@ -212,8 +214,9 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Drops what meets one more failure on a route of the last level whose packets have met a failed link to their
-    /// destination: where that is a failed switch, they may meet as many failures as it has links.
+    /// Drops what meets one more failure on a route of the last level whose packets have met a
+    /// failed link to their destination: where that is a failed switch, they may meet as many
+    /// failures as it has links.
     fn end(&mut self, route: &Route) {
         if route.failures.links.is_empty() {
             return;
@@ -236,7 +239,8 @@ impl<'a> Planner<'a> {
     /// Finds the way of a new route and makes its rules; a rule that drops if there is no way.
     fn complete(&mut self, mut route: Route) -> Option<Route> {
         let crossed = self.crossed(&route);
-        // A backup way that follows the order of links is the same for many; a common one leaves less of the order.
+        // A backup way that follows the order of links is the same for many; a common one leaves
+        // less of the order.
         let ordered = self.ways.order.is_some() && !crossed.is_empty();
         let common = (self.network.options.paths.takes_common() && !ordered)
             .then(|| self.most_common(route.at, &route.failures, &crossed))
@@ -257,7 +261,8 @@ impl<'a> Planner<'a> {
         Some(route)
     }
 
-    /// The links that a packet which turns onto a route must not cross again (DF-FI): those that it has crossed.
+    /// The links that a packet which turns onto a route must not cross again (DF-FI): those that it
+    /// has crossed.
     fn crossed(&self, route: &Route) -> Vec<ArcId> {
         match self.network.options.scheme {
             FailoverScheme::DfFi => route.crossed(&self.network.fabric),
@@ -271,7 +276,8 @@ impl<'a> Planner<'a> {
         self.rules.push(route.at, rule(Action::Drop));
     }
 
-    /// The rules of a route: one where packets turn onto it and, hop by hop, one at every switch after it.
+    /// The rules of a route: one where packets turn onto it and, hop by hop, one at every switch
+    /// after it.
     fn install(&mut self, route: &Route) {
         let fabric = &self.network.fabric;
         let source_routes = self.network.options.output == Output::SourceRoutes;
@@ -341,8 +347,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The most common of the ways on from a switch that avoid the failures (Stephens15 section 4.5.3); of equally
-    /// common ones the shortest.
+    /// The most common of the ways on from a switch that avoid the failures (Stephens15 section
+    /// 4.5.3); of equally common ones the shortest.
     fn most_common(
         &self,
         at: SwitchId,

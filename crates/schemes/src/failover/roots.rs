@@ -1,4 +1,5 @@
-//! Roots of spanning trees: nodes that are near to all switches with hosts, and far from each other.
+//! Roots of spanning trees: nodes that are near to all switches with hosts, and far from each
+//! other.
 
 use std::collections::VecDeque;
 
@@ -12,8 +13,9 @@ pub enum Roots<'a> {
     At(u32),
     /// Each at a node of its own, at random.
     Spread,
-    /// Each at a node of its own, first those from which the farthest of the marked nodes (the switches with hosts) is nearest: on a
-    /// fat-tree the core. Ways between marked nodes are what counts there, not the depths of the others.
+    /// Each at a node of its own, first those from which the farthest of the marked nodes (the
+    /// switches with hosts) is nearest: on a fat-tree the core. Ways between marked nodes are what
+    /// counts there, not the depths of the others.
     Central(&'a [bool]),
 }
 
@@ -34,7 +36,8 @@ impl Roots<'_> {
         }
     }
 
-    /// As many roots as trees; `order` is all nodes at random, `at` the neighbours of each with the edge there.
+    /// As many roots as trees; `order` is all nodes at random, `at` the neighbours of each with the
+    /// edge there.
     pub(super) fn choose(
         self,
         count: usize,
@@ -120,7 +123,8 @@ mod tests {
 
     #[test]
     fn roots_are_the_core_a_group_each_first() {
-        // Two pods of two aggregation and two edge switches; aggregation switch i of a pod has the cores of group i.
+        // Two pods of two aggregation and two edge switches; aggregation switch i of a pod has the
+        // cores of group i.
         let mut at = vec![Vec::new(); 12];
         let mut join = |a: u32, b: u32| {
             at[a as usize].push((b, 0));

@@ -1,9 +1,9 @@
-//! Algorithm 1 of Stephens15 for FCP: what a switch does depends on the set of failures that the header names, not on
-//! where the packet comes from.
+//! Algorithm 1 of Stephens15 for FCP: what a switch does depends on the set of failures that the
+//! header names, not on where the packet comes from.
 //!
-//! For every set of failures there is one shortest way on from every switch, so that each switch sends all
-//! packets with that set the same way: they come nearer to the destination at every hop, and the set only
-//! grows, so nothing circulates.
+//! For every set of failures there is one shortest way on from every switch, so that each switch
+//! sends all packets with that set the same way: they come nearer to the destination at every hop,
+//! and the set only grows, so nothing circulates.
 
 use std::collections::BTreeSet;
 
@@ -96,8 +96,9 @@ impl Planner<'_> {
         }
     }
 
-    /// The rules of a switch for packets that arrive with a set: the way on under it and, as long as ports on
-    /// the way on are down and the resilience lasts, under the sets with those links too.
+    /// The rules of a switch for packets that arrive with a set: the way on under it and, as long
+    /// as ports on the way on are down and the resilience lasts, under the sets with those links
+    /// too.
     fn serve(&mut self, switch: SwitchId, arrived: usize, from_host: bool) {
         let options = self.network.options;
         let fabric = &self.network.fabric;
@@ -113,7 +114,8 @@ impl Planner<'_> {
                 return;
             };
             let taken = fabric.arc(arc);
-            // With source routes, a packet on its way looks up a rule only where its route has failed.
+            // With source routes, a packet on its way looks up a rule only where its route has
+            // failed.
             if options.output == Output::HopByHop || from_host || set != arrived {
                 let ports = PortMatch {
                     up: PortMask::single(taken.out_port),
@@ -135,7 +137,8 @@ impl Planner<'_> {
             let failures = failures.unwrap_or_default();
             down = down.with(taken.out_port);
             if failures.links.len() + failures.switches.len() >= usize::from(options.resilience) {
-                // The destination may be a failed switch: then more of its links have failed than are counted.
+                // The destination may be a failed switch: then more of its links have failed than
+                // are counted.
                 if options.drops_beyond() && !failures.links.is_empty() {
                     let up = PortMask::EMPTY;
                     self.push(switch, arrived, PortMatch { up, down }, Action::Drop);

@@ -1,8 +1,8 @@
 //! Shallow edge-disjoint spanning trees: a packing whose trees are a few hops deep.
 //!
-//! Unweighted packings come out several times deeper than the graph is wide, and depth is stretch. So the
-//! forests first grow side by side, breadth first from roots of their own; matroid union completes them; and
-//! then trees exchange edges as long as nodes come nearer to their roots.
+//! Unweighted packings come out several times deeper than the graph is wide, and depth is stretch.
+//! So the forests first grow side by side, breadth first from roots of their own; matroid union
+//! completes them; and then trees exchange edges as long as nodes come nearer to their roots.
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,8 @@ const ROUNDS: usize = 40;
 /// A round that lowers the sum of depths by less than one in so many is the last.
 const WORTH: i64 = 20;
 
-/// Packs `count` edge-disjoint spanning trees that are shallow around their roots; `None` if the graph has fewer.
+/// Packs `count` edge-disjoint spanning trees that are shallow around their roots; `None` if the
+/// graph has fewer.
 #[must_use]
 pub fn shallow_pack(
     nodes: usize,
@@ -75,8 +76,8 @@ pub fn shallow_pack(
     Some(trees.into_forests())
 }
 
-/// Grows all forests side by side, a node each in turn, layer by layer; the nodes of a layer take turns too, so that none
-/// gets all of the next.
+/// Grows all forests side by side, a node each in turn, layer by layer; the nodes of a layer take
+/// turns too, so that none gets all of the next.
 fn grow(packing: &mut Packing, at: &[Vec<(u32, u32)>], roots: &[u32]) {
     let mut fronts: Vec<Front> = roots.iter().map(|&root| Front::new(root)).collect();
     let mut growing = true;
@@ -132,8 +133,8 @@ struct Trees {
     trees: Vec<Tree>,
 }
 
-/// A rooted tree in which a node with all below it can be hung elsewhere, in as many steps as there are nodes below it
-/// and above its old and new place.
+/// A rooted tree in which a node with all below it can be hung elsewhere, in as many steps as there
+/// are nodes below it and above its old and new place.
 struct Tree {
     root: u32,
     above: Vec<u32>,
@@ -261,8 +262,8 @@ impl Tree {
         at == top
     }
 
-    /// What hanging a node (with all below it) under another one changes in the sum of depths; `None` if it
-    /// is impossible.
+    /// What hanging a node (with all below it) under another one changes in the sum of depths;
+    /// `None` if it is impossible.
     fn gain(&self, node: u32, under: u32) -> Option<i64> {
         if node == self.root {
             return None;
@@ -273,7 +274,8 @@ impl Tree {
         (gain < 0 || !self.is_below(under, node)).then_some(gain)
     }
 
-    /// The nodes from `entry` up to `top`, each with the weight of the nodes that hang on it but not on the one before.
+    /// The nodes from `entry` up to `top`, each with the weight of the nodes that hang on it but
+    /// not on the one before.
     fn way_up(&self, entry: u32, top: u32) -> Vec<(u32, u32)> {
         let mut way = vec![(entry, self.size[entry as usize])];
         let mut at = entry;
@@ -294,7 +296,8 @@ impl Tree {
         changes.sum()
     }
 
-    /// Takes the last node of a way off, turns the way round so that its first is on top, and hangs that under a node.
+    /// Takes the last node of a way off, turns the way round so that its first is on top, and hangs
+    /// that under a node.
     fn turn(&mut self, way: &[(u32, u32)], under: u32, edge: u32) {
         let Some(&(top, _)) = way.last() else { return };
         self.take_off(top);
@@ -395,8 +398,8 @@ impl Trees {
         self.hang_under(b, node, under_b, edge_b);
     }
 
-    /// Tree `a` hangs `node` under `lower`, which hangs under `node` in tree `b`; tree `b` gets the edge above
-    /// `node` in `a` and hangs what was below by it.
+    /// Tree `a` hangs `node` under `lower`, which hangs under `node` in tree `b`; tree `b` gets the
+    /// edge above `node` in `a` and hangs what was below by it.
     fn take_from_below(&mut self, a: usize, b: usize, node: u32, lower: u32, edge: u32) {
         let gain = self.trees[a].gain(node, lower);
         let Some(gain) = gain.filter(|&gain| gain < 0) else {

@@ -229,7 +229,8 @@ fn what_cannot_be_is_refused_with_words() {
     insta::assert_snapshot!(refusals.join("\n"));
 }
 
-/// Without failures the ways along disjoint trees use all links of a destination, not the first few.
+/// Without failures the ways along disjoint trees use all links of a destination, not the first
+/// few.
 #[test]
 fn trees_spread_load_over_links() {
     use plan::check::resilience::fold_ways;

@@ -1,9 +1,11 @@
-//! Forwarding along disjoint trees: Algorithms 2 and 3 of Stephens15, with the corrections that make them sound.
+//! Forwarding along disjoint trees: Algorithms 2 and 3 of Stephens15, with the corrections that
+//! make them sound.
 //!
-//! A packet stays on its tree until the tree's next link at some switch is down; then the tree is marked as
-//! failed and the next tree in the switch's order that is neither marked nor down is taken. EDST may take any
-//! tree: an edge is in one tree only. An edge fails two arc-disjoint trees at once, so ADST next takes the
-//! *reverse tree*, the one that enters the switch by the failed link: a failed link is then met once only.
+//! A packet stays on its tree until the tree's next link at some switch is down; then the tree is
+//! marked as failed and the next tree in the switch's order that is neither marked nor down is
+//! taken. EDST may take any tree: an edge is in one tree only. An edge fails two arc-disjoint trees
+//! at once, so ADST next takes the *reverse tree*, the one that enters the switch by the failed
+//! link: a failed link is then met once only.
 
 use plan::failover::{Action, Origin, PortMask, PortMatch, Rule, Ternary, Write, WriteTag};
 use quantities::PortId;
@@ -253,7 +255,8 @@ pub(super) fn edges(fabric: &Fabric) -> (Vec<ArcId>, Vec<(u32, u32)>) {
     (arcs, ends)
 }
 
-/// By switch that is a root, the tree of every arc, for edge-disjoint trees that grow as the options say.
+/// By switch that is a root, the tree of every arc, for edge-disjoint trees that grow as the
+/// options say.
 fn edge_disjoint(
     fabric: &Fabric,
     count: usize,
@@ -296,7 +299,8 @@ fn edge_disjoint(
     })
 }
 
-/// The edges of each of `count` trees that are shallow around a switch; `None` if there are fewer trees.
+/// The edges of each of `count` trees that are shallow around a switch; `None` if there are fewer
+/// trees.
 fn shallow_edges(
     nodes: usize,
     edges: &[(u32, u32)],
@@ -314,7 +318,8 @@ fn shallow_edges(
     Some(forests.iter().map(of).collect())
 }
 
-/// The edges of each of `count` trees of any depth, which are others for every switch; `None` if there are fewer trees.
+/// The edges of each of `count` trees of any depth, which are others for every switch; `None` if
+/// there are fewer trees.
 fn random_edges(
     nodes: usize,
     edges: &[(u32, u32)],
@@ -402,7 +407,8 @@ impl Toward {
         rules: &mut Placed,
     ) {
         if marked {
-            // The header tells the tree: 1 to `count`, then the default tree if there is one; 0 on packets from hosts.
+            // The header tells the tree: 1 to `count`, then the default tree if there is one; 0 on
+            // packets from hosts.
             let default = (self.next.len() > self.count).then_some(self.count);
             let order = self.order(fabric, switch, default, start);
             self.install(
@@ -460,9 +466,9 @@ impl Toward {
         })
     }
 
-    /// The order in which a switch tries trees, for packets on `first`: after each the reverse tree of its
-    /// output, if that has not been tried; else the shortest of those that are left. (For edge-disjoint trees
-    /// the reverse tree is the tree itself, which has been tried.)
+    /// The order in which a switch tries trees, for packets on `first`: after each the reverse tree
+    /// of its output, if that has not been tried; else the shortest of those that are left. (For
+    /// edge-disjoint trees the reverse tree is the tree itself, which has been tried.)
     fn order(
         &self,
         fabric: &Fabric,
@@ -553,7 +559,8 @@ mod tests {
     use super::*;
     use topology::generate::{Cables, Jellyfish, JellyfishSize};
 
-    /// Algorithm 3: after a tree whose link fails comes the tree that enters the switch by that link.
+    /// Algorithm 3: after a tree whose link fails comes the tree that enters the switch by that
+    /// link.
     #[test]
     fn reverse_trees_come_next() {
         let size = JellyfishSize::Switches {

@@ -1,18 +1,19 @@
-//! Single-valued tagging: rules that are single-valued, acyclic and monotone by construction, for any
-//! routes.
+//! Single-valued tagging: rules that are single-valued, acyclic and monotone by construction, for
+//! any routes.
 //!
-//! Level by level: at level `x` every pair of arcs (l, m) that lossless packets of level `x` use in a row
-//! gets one answer, *keep* or *rise*. The kept pairs always follow some order of the arcs, so the
-//! dependency graph of the level is acyclic; packets that rise enter level `x + 1`. Where that order comes
-//! from is free, and decides how many levels there are:
+//! Level by level: at level `x` every pair of arcs (l, m) that lossless packets of level `x` use in
+//! a row gets one answer, *keep* or *rise*. The kept pairs always follow some order of the arcs, so
+//! the dependency graph of the level is acyclic; packets that rise enter level `x + 1`. Where that
+//! order comes from is free, and decides how many levels there are:
 //!
-//! - if the pairs of a level have no cycle, their own order keeps them all and the level is the last;
-//! - *ranked*: arcs that lead up to a switch of lower rank come before those that lead down, so packets rise
-//!   only where they turn from down to up. Two such turns are at least two arcs apart, hence a route of `n`
-//!   arcs never needs more than `1 + n / 2` levels, whatever the graph. Pairs between different strongly
-//!   connected components keep their level in any case;
-//! - *inserted*: pairs are tried hop by hop, and kept unless they close a cycle. It finds orders that no
-//!   ranking of switches shows (such as digit-correcting routes in BCube), but costs more.
+//! - if the pairs of a level have no cycle, their own order keeps them all and the level is the
+//!   last;
+//! - *ranked*: arcs that lead up to a switch of lower rank come before those that lead down, so
+//!   packets rise only where they turn from down to up. Two such turns are at least two arcs apart,
+//!   hence a route of `n` arcs never needs more than `1 + n / 2` levels, whatever the graph. Pairs
+//!   between different strongly connected components keep their level in any case;
+//! - *inserted*: pairs are tried hop by hop, and kept unless they close a cycle. It finds orders
+//!   that no ranking of switches shows (such as digit-correcting routes in BCube), but costs more.
 //!
 //! The result with the fewest levels is taken; [`optimal()`] searches further.
 
@@ -52,8 +53,8 @@ pub(crate) fn single_valued(set: &RouteSet) -> Result<Vec<Cells>, SchemeError> {
     with_demand(set, levels)
 }
 
-/// The tables of every level for given ways, each as the links that it crosses. Failures are few, so more pairs are worth
-/// inserting than for all routes of a network.
+/// The tables of every level for given ways, each as the links that it crosses. Failures are few,
+/// so more pairs are worth inserting than for all routes of a network.
 ///
 /// # Errors
 /// [`SchemeError::TooManyTags`] if there are more levels than tags.
@@ -341,7 +342,8 @@ impl Flow {
         self.sets.iter().all(|word| *word == 0)
     }
 
-    /// Follows the packets until nothing changes; the pairs that they use, and the packets of every arc.
+    /// Follows the packets until nothing changes; the pairs that they use, and the packets of every
+    /// arc.
     fn spread<D: Demand>(&self, demand: &D, squares: &Squares<'_>) -> (Cells, Vec<u64>) {
         let fabric = squares.fabric;
         let layout = demand.layout();
@@ -388,8 +390,8 @@ impl Flow {
     }
 }
 
-/// A rank for every switch, lower ones "up": by layer where there are layers, else breadth-first from a
-/// switch of most links.
+/// A rank for every switch, lower ones "up": by layer where there are layers, else breadth-first
+/// from a switch of most links.
 fn ranking(fabric: &Fabric) -> Vec<u32> {
     let mut switches: Vec<SwitchId> = fabric.switch_ids().collect();
     let layers: Option<Vec<u8>> = switches.iter().map(|s| fabric.layer(*s)).collect();
@@ -413,8 +415,8 @@ fn ranking(fabric: &Fabric) -> Vec<u32> {
     rank
 }
 
-/// The place of an arc in a ranked order: up before down, up arcs toward lower ranks, down arcs toward
-/// higher ones.
+/// The place of an arc in a ranked order: up before down, up arcs toward lower ranks, down arcs
+/// toward higher ones.
 fn turn_rank(fabric: &Fabric, rank: &[u32], arc: ArcId) -> u64 {
     let arc = fabric.arc(arc);
     let (from, to) = (rank[arc.from.index()], rank[arc.to.index()]);
@@ -429,8 +431,8 @@ fn number(arc: ArcId) -> u32 {
     u32::try_from(arc.index()).unwrap_or(u32::MAX)
 }
 
-/// One order for all levels, so that several classes can share tags: whether a packet rises then depends
-/// on its ports alone. The turns of every switch, and how often a lossless route rises.
+/// One order for all levels, so that several classes can share tags: whether a packet rises then
+/// depends on its ports alone. The turns of every switch, and how often a lossless route rises.
 ///
 /// # Errors
 /// [`SchemeError::TooManyTags`] if routes rise more often than tags can count.
@@ -485,7 +487,8 @@ impl Work for Uniform<'_> {
     }
 }
 
-/// The turns of one switch under an order: ingress ports that keep the same egress ports go together.
+/// The turns of one switch under an order: ingress ports that keep the same egress ports go
+/// together.
 fn turns_of(fabric: &Fabric, switch: SwitchId, order: &Order) -> Vec<Turn> {
     let hosts: PortSet = fabric.attachments(switch).iter().map(|a| a.port).collect();
     let out: Vec<ArcId> = fabric.out(switch).collect();

@@ -1,10 +1,13 @@
-//! As few tags as can be found: a search beyond the orders that [`single_valued`](super::single_valued) tries.
+//! As few tags as can be found: a search beyond the orders that
+//! [`single_valued`](super::single_valued) tries.
 //!
-//! Whether two tags do is asked of a solver first ([`two_tags`]). Where it gives up, orders are searched for.
-//! Two tags do if the arcs fall into two halves: a packet rises where it enters the first half from the second. Pairs that lead
-//! into the second half and go on are kept there, so they must follow an order; pairs that leave an arc of the first half may
-//! be those of packets that have risen, so they must follow one too. For routes of at most three links that is all
-//! there is to it; for longer ones it is where the search begins, and the levels that really come of it decide.
+//! Whether two tags do is asked of a solver first ([`two_tags`]). Where it gives up, orders are
+//! searched for. Two tags do if the arcs fall into two halves: a packet rises where it enters the
+//! first half from the second. Pairs that lead into the second half and go on are kept there, so
+//! they must follow an order; pairs that leave an arc of the first half may be those of packets
+//! that have risen, so they must follow one too. For routes of at most three links that is all
+//! there is to it; for longer ones it is where the search begins, and the levels that really come
+//! of it decide.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,8 +28,8 @@ use crate::error::SchemeError;
 /// How long to search for fewer tags.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// Moves of the search, about a million a second; each of the solver's conflicts counts for a thousand. The same number and
-    /// seed give the same tables.
+    /// Moves of the search, about a million a second; each of the solver's conflicts counts for a
+    /// thousand. The same number and seed give the same tables.
     pub moves: u64,
     /// Set by another thread to end the search before.
     pub stop: Option<Arc<AtomicBool>>,
@@ -159,7 +162,8 @@ impl Work for Optimal<'_> {
 }
 
 impl Optimal<'_> {
-    /// Asks a solver whether two tags do, with half of the search's moves at most; and for how many conflicts it worked.
+    /// Asks a solver whether two tags do, with half of the search's moves at most; and for how many
+    /// conflicts it worked.
     fn two_tags<D: Demand>(&self, parts: &[D], start: &[Flow], closure: &Cells) -> (Answer, u64) {
         let limit = Limit {
             conflicts: self.search.moves / 2 / MOVES_OF_A_CONFLICT,
@@ -168,7 +172,8 @@ impl Optimal<'_> {
         two_tags(self.levels.squares, parts, start, closure, limit)
     }
 
-    /// Moves arcs within the first level's order so that fewer pairs of the second level are on cycles.
+    /// Moves arcs within the first level's order so that fewer pairs of the second level are on
+    /// cycles.
     fn anneal<D: Demand>(
         &self,
         parts: &[D],
@@ -181,7 +186,8 @@ impl Optimal<'_> {
             if cost == 0 || !self.search.goes_on() {
                 return;
             }
-            // Some of the second level's cycles are of packets that rise into their arcs: one of these is moved.
+            // Some of the second level's cycles are of packets that rise into their arcs: one of
+            // these is moved.
             let Some(&arc) = cyclic.choose(rng) else {
                 return;
             };
@@ -220,7 +226,8 @@ impl Optimal<'_> {
         (backward_pairs(&arcs, &cycles), arcs)
     }
 
-    /// The pairs of arcs that some packet has come to by another arc, and those after which some packet goes on.
+    /// The pairs of arcs that some packet has come to by another arc, and those after which some
+    /// packet goes on.
     fn graphs<D: Demand>(&self, parts: &[D], start: &[Flow]) -> [Graph; 2] {
         let squares = self.levels.squares;
         let fabric = squares.fabric;
@@ -262,8 +269,8 @@ impl Optimal<'_> {
     }
 }
 
-/// Pairs that lead backward in an order which has few such: by Eades, Lin and Smyth's rule, what nothing leads to first, what
-/// leads nowhere last, else what leads to most more than to it.
+/// Pairs that lead backward in an order which has few such: by Eades, Lin and Smyth's rule, what
+/// nothing leads to first, what leads nowhere last, else what leads to most more than to it.
 fn backward_pairs(arcs: &[u32], pairs: &[(u32, u32)]) -> usize {
     let place = |arc: u32| arcs.binary_search(&arc).unwrap_or(0);
     let mut out = vec![Vec::new(); arcs.len()];

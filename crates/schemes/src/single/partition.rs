@@ -1,8 +1,9 @@
 //! Two halves of a set of arcs, each in an order that one graph's edges within it follow.
 //!
-//! Where every pair of arcs in a row can be put into one of two acyclic graphs by where it leads, two tags do. Finding such
-//! halves is colouring a directed graph with two colours; it is searched for as graphs are coloured in practice: a partial
-//! solution, and moves that place one more arc and take out what stands in its way.
+//! Where every pair of arcs in a row can be put into one of two acyclic graphs by where it leads,
+//! two tags do. Finding such halves is colouring a directed graph with two colours; it is searched
+//! for as graphs are coloured in practice: a partial solution, and moves that place one more arc
+//! and take out what stands in its way.
 
 use std::collections::BTreeMap;
 
@@ -70,8 +71,8 @@ impl<'a> Half<'a> {
         nodes.iter().filter_map(|node| self.label[*node as usize])
     }
 
-    /// The places to try, each with how many nodes would have to go: behind all that lead to the node, before all that it
-    /// leads to.
+    /// The places to try, each with how many nodes would have to go: behind all that lead to the
+    /// node, before all that it leads to.
     fn places(&self, node: u32) -> Vec<(usize, Place)> {
         let (into, out) = (
             &self.graph.into[node as usize],
@@ -175,8 +176,8 @@ pub(super) struct Halves {
     pub(super) moves: u64,
 }
 
-/// Searches for halves of all nodes, the first in an order of one graph, the second in an order of the other; the best that
-/// at most so many moves find, or as many as `go_on` allows.
+/// Searches for halves of all nodes, the first in an order of one graph, the second in an order of
+/// the other; the best that at most so many moves find, or as many as `go_on` allows.
 pub(super) fn halve(
     graphs: &[Graph; SIDES],
     most: u64,

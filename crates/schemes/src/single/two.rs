@@ -1,13 +1,15 @@
 //! Two tags, or a proof that two are too few.
 //!
-//! An order of the arcs says which pairs keep the first tag: those that lead forward. Packets rise at any other pair, and the
-//! pairs that risen packets use must follow an order too. Both are asked of a solver for propositional formulas: a variable per
-//! pair says that packets rise there, others which packets have then risen and which pairs they use. That both kinds of pairs
-//! are acyclic is no formula but watched while the solver searches: a cycle that its partial answer closes becomes a clause
-//! (satisfiability modulo acyclicity, GebserJR14).
+//! An order of the arcs says which pairs keep the first tag: those that lead forward. Packets rise
+//! at any other pair, and the pairs that risen packets use must follow an order too. Both are asked
+//! of a solver for propositional formulas: a variable per pair says that packets rise there, others
+//! which packets have then risen and which pairs they use. That both kinds of pairs are acyclic is
+//! no formula but watched while the solver searches: a cycle that its partial answer closes becomes
+//! a clause (satisfiability modulo acyclicity, GebserJR14).
 //!
-//! Nothing is lost by orders. Given any monotone single-valued rules of two tags, take an order that the pairs kept in the first
-//! tag follow, and keep every pair that leads forward: packets that now rise were in the second tag there before as well.
+//! Nothing is lost by orders. Given any monotone single-valued rules of two tags, take an order
+//! that the pairs kept in the first tag follow, and keep every pair that leads forward: packets
+//! that now rise were in the second tag there before as well.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -41,7 +43,8 @@ pub(super) struct Limit<'a> {
     pub(super) go_on: &'a dyn Fn() -> bool,
 }
 
-/// Whether two tags do for the packets that hosts send, whose pairs of arcs are `closure`; and the clauses that it took.
+/// Whether two tags do for the packets that hosts send, whose pairs of arcs are `closure`; and the
+/// clauses that it took.
 pub(super) fn two_tags<D: Demand>(
     squares: &Squares<'_>,
     parts: &[D],
@@ -82,7 +85,8 @@ struct Formula<'a> {
 }
 
 impl<'a> Formula<'a> {
-    /// The formula for the pairs that are on cycles, for no others matter; `None` if it would be too long.
+    /// The formula for the pairs that are on cycles, for no others matter; `None` if it would be
+    /// too long.
     fn new<D: Demand>(
         squares: &Squares<'_>,
         parts: &[D],
@@ -395,7 +399,8 @@ mod tests {
         way
     }
 
-    /// Whether any monotone rules of two tags do, all tried: where packets rise, and which hosts send with the second tag.
+    /// Whether any monotone rules of two tags do, all tried: where packets rise, and which hosts
+    /// send with the second tag.
     fn some_rules_do(arcs: usize, ways: &[Vec<ArcId>]) -> Option<bool> {
         let mut choices: Vec<(Option<ArcId>, ArcId)> = Vec::new();
         for way in ways {

@@ -27,7 +27,8 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Headroom of every priority with PFC (TaggerDraft section 3.3). What the switch computes itself is taken for granted.
+/// Headroom of every priority with PFC (TaggerDraft section 3.3). What the switch computes itself
+/// is taken for granted.
 fn room(view: &View<'_>, switch: SwitchId, port: PortId, peer: Peer) -> Vec<Finding> {
     let topology = view.fabric.topology;
     let config = view.config(switch);
@@ -102,7 +103,8 @@ fn too_little<'a>(config: &'a ConfigDb, profile: &'a str, need: u64) -> Option<T
         });
     }
     let holds = config.pools.get(&row.pool)?.xoff;
-    // With headroom that is shared, `size` sets less aside than `xoff` may take; the pool has to hold at least one.
+    // With headroom that is shared, `size` sets less aside than `xoff` may take; the pool has to
+    // hold at least one.
     let shared = holds > 0 && row.size < xoff;
     (shared && holds < xoff).then_some(TooLittle::Pool {
         profile,
@@ -154,8 +156,8 @@ fn stopped(view: &View<'_>, switch: SwitchId, port: PortId) -> BTreeSet<u8> {
         .collect()
 }
 
-/// The profiles that are those of lossy queues: more queues have them in which packets wait and that no PAUSE stops than
-/// queues that one does. Each with the name of such a queue.
+/// The profiles that are those of lossy queues: more queues have them in which packets wait and
+/// that no PAUSE stops than queues that one does. Each with the name of such a queue.
 fn lossy_profiles(view: &View<'_>, switch: SwitchId) -> BTreeMap<String, String> {
     let topology = view.fabric.topology;
     let (config, pipeline) = (view.config(switch), &view.pipelines[switch.index()]);
@@ -193,7 +195,8 @@ fn lossy_profiles(view: &View<'_>, switch: SwitchId) -> BTreeMap<String, String>
         .collect()
 }
 
-/// Lossless queues without a buffer, or with that of lossy ones. A configuration without `BUFFER_QUEUE` says nothing.
+/// Lossless queues without a buffer, or with that of lossy ones. A configuration without
+/// `BUFFER_QUEUE` says nothing.
 fn queues(
     view: &View<'_>,
     switch: SwitchId,
@@ -258,8 +261,9 @@ fn wrong_sides(config: &ConfigDb) -> BTreeSet<String> {
     wrong.collect()
 }
 
-/// Whether lossless priority groups set more aside than the largest pool holds, which is no larger than the switch's buffer.
-/// Where a pool has shared headroom, or its size is computed, the configuration does not say.
+/// Whether lossless priority groups set more aside than the largest pool holds, which is no larger
+/// than the switch's buffer. Where a pool has shared headroom, or its size is computed, the
+/// configuration does not say.
 fn overbooked(config: &ConfigDb) -> Option<String> {
     let sizes = config.pools.values().map(|pool| pool.size);
     let sizes: Option<Vec<u64>> = sizes.collect();

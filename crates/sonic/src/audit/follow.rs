@@ -1,5 +1,5 @@
-//! Every DSCP from every host on: which states (port, DSCP) packets reach, and whether both ends of every cable on the way
-//! take them for the same class.
+//! Every DSCP from every host on: which states (port, DSCP) packets reach, and whether both ends of
+//! every cable on the way take them for the same class.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,8 @@ impl Followed {
 /// A kind of fault at a cable: from, to, kind, what is said of it.
 type Fault = (String, FindingKind, String);
 
-/// Follows packets from every host until nothing new is reached. What `known` tells of a cable is not told again.
+/// Follows packets from every host until nothing new is reached. What `known` tells of a cable is
+/// not told again.
 pub(super) fn follow(view: &View<'_>, known: &[Finding]) -> Followed {
     let mut stack = starts(view);
     let mut seen: BTreeSet<State> = stack.iter().copied().collect();
@@ -92,7 +93,8 @@ fn starts(view: &View<'_>) -> Vec<State> {
     starts
 }
 
-/// The priority group of packets, and what becomes of them by every port; none if the port has no maps.
+/// The priority group of packets, and what becomes of them by every port; none if the port has no
+/// maps.
 fn go_on(
     view: &View<'_>,
     state: State,
@@ -135,7 +137,8 @@ fn go_on(
     Some((group, steps))
 }
 
-/// The faults at cables as findings, without those that follow from PFC or maps that differ, which `known` tells.
+/// The faults at cables as findings, without those that follow from PFC or maps that differ, which
+/// `known` tells.
 fn told(faults: BTreeMap<Fault, BTreeSet<u8>>, known: &[Finding]) -> Vec<Finding> {
     let known = known.iter().filter(|finding| {
         matches!(
@@ -203,8 +206,8 @@ fn cable(
     }
 }
 
-/// Where lossy packets that waited in a queue wait in others at the next switch, whatever way they take there: what is said of it,
-/// up to the name of that place.
+/// Where lossy packets that waited in a queue wait in others at the next switch, whatever way they
+/// take there: what is said of it, up to the name of that place.
 fn other_queue(view: &View<'_>, next: State, queue: u8) -> Option<String> {
     let index = view.index(next.switch, next.port)?;
     let pipeline = &view.pipelines[next.switch.index()];

@@ -1,5 +1,5 @@
-//! The audit of a fabric that runs: what its switches' maps, PFC and buffers do to lossless traffic, over the ways that
-//! packets may take.
+//! The audit of a fabric that runs: what its switches' maps, PFC and buffers do to lossless
+//! traffic, over the ways that packets may take.
 //!
 //! | module | looks at |
 //! |---|---|
@@ -197,8 +197,9 @@ pub fn audit(fabric: &Fabric<'_>, routing: Routing<'_>) -> AuditReport {
 }
 
 impl AuditReport {
-    /// One report of the parts of a fabric that are not connected, each audited by itself. Nothing waits for anything across
-    /// them: there is no cycle if there is none in any. Where nothing is connected at all, nothing is shown.
+    /// One report of the parts of a fabric that are not connected, each audited by itself. Nothing
+    /// waits for anything across them: there is no cycle if there is none in any. Where nothing is
+    /// connected at all, nothing is shown.
     #[must_use]
     pub fn of_parts(parts: Vec<Self>) -> Self {
         let mut whole = Self {

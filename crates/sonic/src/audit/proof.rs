@@ -1,9 +1,10 @@
 //! Buffers that wait for each other: the maps of a fabric as tag tables, for the proof of plans.
 //!
-//! A tag stands for a priority group: a buffer is an ingress port with a priority group. A rule stands for packets that are
-//! accounted to a group where they come in and wait in a queue that the PAUSE of a group at the far end stops. That is the
-//! group for which the far end accounts them, unless maps at both ends of the cable disagree.
-//! DSCPs that share a group and fare differently are told apart as classes; what a DSCP is rewritten to belongs to its class.
+//! A tag stands for a priority group: a buffer is an ingress port with a priority group. A rule
+//! stands for packets that are accounted to a group where they come in and wait in a queue that the
+//! PAUSE of a group at the far end stops. That is the group for which the far end accounts them,
+//! unless maps at both ends of the cable disagree. DSCPs that share a group and fare differently
+//! are told apart as classes; what a DSCP is rewritten to belongs to its class.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +91,8 @@ pub(super) fn prove(view: &View<'_>, followed: &Followed) -> Proof {
         _ => None,
     });
     let free = report.cbd_free;
-    // A cycle is one whatever else is wrong; that there is none holds only if everything was followed.
+    // A cycle is one whatever else is wrong; that there is none holds only if everything was
+    // followed.
     let cbd_free = free.filter(|free| !*free || unknown.is_none());
     Proof {
         unknown: match cbd_free {
@@ -181,7 +183,8 @@ fn rules(
     Ok(keys.collect())
 }
 
-/// By egress port: the group at the far end whose PAUSE stops the queue, or the own one towards hosts.
+/// By egress port: the group at the far end whose PAUSE stops the queue, or the own one towards
+/// hosts.
 fn row(followed: &Followed, state: &State) -> BTreeMap<PortId, u8> {
     let Some((group, steps)) = followed.states.get(state) else {
         return BTreeMap::new();
@@ -195,8 +198,8 @@ fn row(followed: &Followed, state: &State) -> BTreeMap<PortId, u8> {
         .collect()
 }
 
-/// The group of the far end that packets wait for: the one that accounts them, if its PAUSE stops their queue, else the first
-/// whose PAUSE does. None where no such group has PFC, or packets.
+/// The group of the far end that packets wait for: the one that accounts them, if its PAUSE stops
+/// their queue, else the first whose PAUSE does. None where no such group has PFC, or packets.
 fn waits_for(followed: &Followed, step: &Step, next: State) -> Option<u8> {
     let arrives = followed.states.get(&next).map(|(group, _)| *group);
     let stops = |group: &u8| step.stopped_by >> group & 1 == 1;

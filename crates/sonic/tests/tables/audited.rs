@@ -206,8 +206,9 @@ fn what_is_built_is_proven_on_every_platform() {
     assert!(fabrics > 100 && with_rules > 5, "{fabrics}, {with_rules}");
 }
 
-/// Packets that wait in a queue wait for the buffer whose PAUSE stops it. Where that is not the buffer that accounts them, a
-/// circle of buffers that account them is none, and that there is no other is not known.
+/// Packets that wait in a queue wait for the buffer whose PAUSE stops it. Where that is not the
+/// buffer that accounts them, a circle of buffers that account them is none, and that there is no
+/// other is not known.
 #[test]
 fn a_circle_that_no_pause_closes_is_none() {
     let shape = topology::generate::Clos {

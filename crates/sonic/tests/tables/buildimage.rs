@@ -1,6 +1,7 @@
-//! Against SONiC's own repository, where a checkout of it is there: `SONIC_BUILDIMAGE=/path/to/sonic-buildimage`. With
-//! `SONIC_PYTHON`, a Python that has yangson and pyang, what is written is validated against its YANG models; with one that has
-//! lxml, jinja2, netaddr, natsort and PyYAML, SONiC's sample devices are made and audited.
+//! Against SONiC's own repository, where a checkout of it is there:
+//! `SONIC_BUILDIMAGE=/path/to/sonic-buildimage`. With `SONIC_PYTHON`, a Python that has yangson and
+//! pyang, what is written is validated against its YANG models; with one that has lxml, jinja2,
+//! netaddr, natsort and PyYAML, SONiC's sample devices are made and audited.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -83,9 +84,9 @@ fn sonics_own_samples_are_read() {
     );
 }
 
-/// The sample devices of SONiC's configuration engine, made into whole configurations by SONiC's own tools, as `config
-/// load_minigraph` does. Some have PFC on ports whose cables they call 0 m long, for which SONiC makes no headroom; the audit
-/// finds these and nothing else.
+/// The sample devices of SONiC's configuration engine, made into whole configurations by SONiC's
+/// own tools, as `config load_minigraph` does. Some have PFC on ports whose cables they call 0 m
+/// long, for which SONiC makes no headroom; the audit finds these and nothing else.
 #[test]
 fn sonics_sample_devices_are_audited() {
     let what = "sample devices of SONiC";

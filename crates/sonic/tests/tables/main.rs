@@ -1,4 +1,5 @@
-//! What is written is what the plan says, what is read is what was written, and an audit finds what was planted.
+//! What is written is what the plan says, what is read is what was written, and an audit finds what
+//! was planted.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod audited;

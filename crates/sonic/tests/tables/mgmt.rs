@@ -1,4 +1,5 @@
-//! On the configurations in sonic-net/sonic-mgmt, where a checkout of it is there: `SONIC_MGMT=/path/to/sonic-mgmt`.
+//! On the configurations in sonic-net/sonic-mgmt, where a checkout of it is there:
+//! `SONIC_MGMT=/path/to/sonic-mgmt`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,8 @@ fn files(folder: &Path, named: impl Fn(&str) -> bool) -> Vec<NamedText> {
     found
 }
 
-/// The two line cards and the supervisor of a virtual chassis, in the spelling of references that SONiC has today or had.
+/// The two line cards and the supervisor of a virtual chassis, in the spelling of references that
+/// SONiC has today or had.
 fn chassis(root: &Path, new: bool) -> Vec<NamedText> {
     let folder = root.join("tests/vs_voq_cfgs");
     files(&folder, |name| {
@@ -50,7 +52,8 @@ fn a_virtual_chassis_is_audited() {
     assert_eq!(old, new);
     assert_eq!((new.switches, new.links), (3, 8));
     assert_eq!(new.cbd_free, Some(true), "{:?}", new.cbd_free_unknown);
-    // The cable between the line cards: PFC is not on there, and the rows of all other ports say so by their presence.
+    // The cable between the line cards: PFC is not on there, and the rows of all other ports say so
+    // by their presence.
     assert_eq!(new.findings.len(), 2, "{:?}", new.findings);
     for finding in &new.findings {
         assert_eq!(finding.kind, FindingKind::NoMaps);
@@ -58,8 +61,8 @@ fn a_virtual_chassis_is_audited() {
     }
 }
 
-/// The seven nodes of a routed test bed. Their cables are where two interfaces share a network; QoS they get from the chassis,
-/// which has SONiC's default maps.
+/// The seven nodes of a routed test bed. Their cables are where two interfaces share a network; QoS
+/// they get from the chassis, which has SONiC's default maps.
 fn seven_nodes(root: &Path, folder: &str) -> Vec<NamedText> {
     let home = root.join("ansible/vars/configdb_jsons").join(folder);
     let mut nodes: BTreeMap<String, Value> = BTreeMap::new();

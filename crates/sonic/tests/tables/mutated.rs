@@ -1,4 +1,5 @@
-//! 500 configurations, each with a fault planted: the audit finds it. What is changed and no fault raises no alarm.
+//! 500 configurations, each with a fault planted: the audit finds it. What is changed and no fault
+//! raises no alarm.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +51,8 @@ impl Planter<'_> {
         of[self.chance.random_range(0..of.len())].clone()
     }
 
-    /// A port that leads to a switch: the switch, the interface, and both ends as the audit names them.
+    /// A port that leads to a switch: the switch, the interface, and both ends as the audit names
+    /// them.
     fn cable(&mut self) -> (usize, String, Vec<String>) {
         let topology = self.plan.topology();
         let mut all = Vec::new();
@@ -73,7 +75,8 @@ impl Planter<'_> {
         )
     }
 
-    /// A lossless DSCP that arrives at a port from a host or a switch, in a network of one class: the first tag does.
+    /// A lossless DSCP that arrives at a port from a host or a switch, in a network of one class:
+    /// the first tag does.
     fn first_dscp(&self) -> u8 {
         let initial = self.plan.tagging().classes[0].initial;
         u8::try_from(self.plan.carrier().codes[&initial].get()).unwrap()
@@ -180,7 +183,8 @@ impl Planter<'_> {
                 FindingKind::QueueBuffer
             }
             11 => {
-                // The profile of one queue, or of one priority group, moves to a pool of the other side.
+                // The profile of one queue, or of one priority group, moves to a pool of the other
+                // side.
                 let (profile, pool) = match self.chance.random_bool(0.5) {
                     true => (config.queues[&key].clone(), "ingress_lossless_pool"),
                     false => {
@@ -219,7 +223,8 @@ impl Planter<'_> {
         Planted { kind, places }
     }
 
-    /// Two leaves do not raise the tag of what bounces at them: both go on as what comes from hosts does.
+    /// Two leaves do not raise the tag of what bounces at them: both go on as what comes from hosts
+    /// does.
     fn plant_cycle(&mut self) -> Planted {
         let topology = self.plan.topology();
         let leaves: Vec<SwitchId> = topology
@@ -290,8 +295,8 @@ fn every_planted_fault_is_found() {
     assert_eq!(kinds.len(), FindingKind::ALL.len());
 }
 
-/// Changes that are no faults: SONiC computes headroom itself, pools are of both sides, headroom is shared, ports without a
-/// cable have nothing, queues that nobody uses have a lossless profile.
+/// Changes that are no faults: SONiC computes headroom itself, pools are of both sides, headroom is
+/// shared, ports without a cable have nothing, queues that nobody uses have a lossless profile.
 #[test]
 fn what_is_no_fault_raises_no_alarm() {
     let plan = bounces(&clos(), 1);

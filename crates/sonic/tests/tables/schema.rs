@@ -1,5 +1,5 @@
-//! What is written keeps to `docs/sonic-tables.schema.json`. As much of JSON Schema is checked here as that file uses; a keyword
-//! that it did not use before fails.
+//! What is written keeps to `docs/sonic-tables.schema.json`. As much of JSON Schema is checked here
+//! as that file uses; a keyword that it did not use before fails.
 
 use regex::Regex;
 use serde_json::{Map, Value};

@@ -47,7 +47,8 @@ pub(crate) fn through_text(config: &ConfigDb) -> ConfigDb {
     back
 }
 
-/// Compares what tables do with what the plan says, for every DSCP, ingress port and egress port; tells how many keys.
+/// Compares what tables do with what the plan says, for every DSCP, ingress port and egress port;
+/// tells how many keys.
 fn compare(plan: &CheckedPlan, switch: SwitchId, config: &ConfigDb) -> usize {
     let (topology, tagging, carrier) = (plan.topology(), plan.tagging(), plan.carrier());
     let pipeline = Pipeline::of(config);

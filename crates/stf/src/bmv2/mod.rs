@@ -1,8 +1,10 @@
-//! The third executor: BMv2's `simple_switch`, where it is installed, on what a [`Compiler`] makes of a program.
+//! The third executor: BMv2's `simple_switch`, where it is installed, on what a [`Compiler`] makes
+//! of a program.
 //!
-//! [`play`] starts a `simple_switch` on a compiled program, turns the statements of a case into commands of
-//! `simple_switch_CLI` and packets in pcap files, and compares what comes out. What BMv2's command line cannot say
-//! (weights, watched ports) is [`Trouble::Inexpressible`], not a failure.
+//! [`play`] starts a `simple_switch` on a compiled program, turns the statements of a case into
+//! commands of `simple_switch_CLI` and packets in pcap files, and compares what comes out. What
+//! BMv2's command line cannot say (weights, watched ports) is [`Trouble::Inexpressible`], not a
+//! failure.
 
 mod commands;
 mod switch;
@@ -288,8 +290,8 @@ pub fn play(program: &Program, case: &Case) -> Result<(), Trouble> {
     }
 }
 
-/// What comes out of a switch of its own, by port: `commands` are lines of `simple_switch_CLI`, carried out before the
-/// first packet; `ports` are all that may send.
+/// What comes out of a switch of its own, by port: `commands` are lines of `simple_switch_CLI`,
+/// carried out before the first packet; `ports` are all that may send.
 ///
 /// # Errors
 /// [`Trouble::Tool`]; [`Trouble::Failures`] with the commands that the switch refuses.
@@ -311,8 +313,8 @@ pub fn observe(
     switch.sent().map_err(tool)
 }
 
-/// What comes out at `to` of a switch of its own that gets packets at `from`, as fast as it takes them: it is waited for
-/// until as many came out.
+/// What comes out at `to` of a switch of its own that gets packets at `from`, as fast as it takes
+/// them: it is waited for until as many came out.
 ///
 /// # Errors
 /// [`Trouble::NotStarted`], [`Trouble::Tool`].
@@ -343,8 +345,8 @@ pub struct Pace {
     pub packets_per_second: f64,
 }
 
-/// Gives a switch of its own `count` packets as fast as it takes them: those of the port that has the most, over and
-/// over. `commands` are lines of `simple_switch_CLI`, carried out before.
+/// Gives a switch of its own `count` packets as fast as it takes them: those of the port that has
+/// the most, over and over. `commands` are lines of `simple_switch_CLI`, carried out before.
 ///
 /// # Errors
 /// [`Trouble::Tool`]; [`Trouble::Failures`] with the commands that the switch refuses.

@@ -1,9 +1,10 @@
 //! A `simple_switch` process with files for ports, and its command line.
 //!
 //! Packets go in through named pipes in pcap format, one per port, and come out into pcap files.
-//! `simple_switch --use-files` takes the earliest packet over all pipes, and before it looks for the
-//! next one it waits until the pipe that it just read has a further packet or ends. [`Switch::send`]
-//! uses that: a packet is written ahead, and let go by what is written behind its predecessor.
+//! `simple_switch --use-files` takes the earliest packet over all pipes, and before it looks for
+//! the next one it waits until the pipe that it just read has a further packet or ends.
+//! [`Switch::send`] uses that: a packet is written ahead, and let go by what is written behind its
+//! predecessor.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
@@ -115,7 +116,8 @@ impl Switch {
         Ok(switch)
     }
 
-    /// An error with the first words of a switch that has ended by itself; it is [`io::ErrorKind::InvalidData`].
+    /// An error with the first words of a switch that has ended by itself; it is
+    /// [`io::ErrorKind::InvalidData`].
     fn still_runs(&mut self) -> io::Result<()> {
         match self.process.try_wait()? {
             None => Ok(()),
@@ -128,7 +130,8 @@ impl Switch {
         }
     }
 
-    /// Waits until the switch listens. The error is [`io::ErrorKind::InvalidData`] if it ends instead.
+    /// Waits until the switch listens. The error is [`io::ErrorKind::InvalidData`] if it ends
+    /// instead.
     pub(super) fn listens(&mut self) -> io::Result<()> {
         let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect((Ipv4Addr::LOCALHOST, self.thrift)).is_err() {
@@ -178,12 +181,13 @@ impl Switch {
         Ok(())
     }
 
-    /// Lets all packets of a port in at once and waits until as many came out of another. The error is
-    /// [`io::ErrorKind::InvalidData`] if the switch ends first.
+    /// Lets all packets of a port in at once and waits until as many came out of another. The error
+    /// is [`io::ErrorKind::InvalidData`] if the switch ends first.
     pub(super) fn forward(&mut self, from: u16, to: u16) -> io::Result<Vec<Vec<u8>>> {
         let deadline = Instant::now() + PATIENCE;
         let count = self.waiting.get(&from).map_or(0, VecDeque::len);
-        // The pipe stays open: what lies in one that nobody holds is lost, and the switch may not have opened it yet.
+        // The pipe stays open: what lies in one that nobody holds is lost, and the switch may not
+        // have opened it yet.
         for _ in 0..count {
             self.write_next(from)?;
         }
@@ -201,8 +205,8 @@ impl Switch {
         }
     }
 
-    /// Lets all packets of a port in as fast as the switch takes them. How many packets came out, and how
-    /// long that took.
+    /// Lets all packets of a port in as fast as the switch takes them. How many packets came out,
+    /// and how long that took.
     pub(super) fn flood(&mut self, port: u16) -> io::Result<(usize, Duration)> {
         let mut records = Vec::new();
         for (index, bytes) in self.waiting.remove(&port).unwrap_or_default() {

@@ -8,7 +8,8 @@ use num_traits::{One as _, Zero as _};
 pub struct Number {
     /// The value; bits under a `*` are zero.
     pub value: BigUint,
-    /// Ones for the bits of written digits; `None` for decimal numbers, which have no digits of bits.
+    /// Ones for the bits of written digits; `None` for decimal numbers, which have no digits of
+    /// bits.
     pub mask: Option<BigUint>,
     /// Bits of the digits before the first `*`; `None` for decimal numbers.
     pub prefix_bits: Option<u32>,

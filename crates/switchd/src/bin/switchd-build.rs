@@ -1,5 +1,5 @@
-//! Builds programs for a switch that is embedded in another program; see [`switchd::server::build`]. The command `switchwright` needs
-//! none: it starts itself.
+//! Builds programs for a switch that is embedded in another program; see
+//! [`switchd::server::build`]. The command `switchwright` needs none: it starts itself.
 
 use std::process::ExitCode;
 

@@ -1,9 +1,12 @@
-//! The control plane's copy of the control state, and how batches get from it to the data plane as a whole.
+//! The control plane's copy of the control state, and how batches get from it to the data plane as
+//! a whole.
 //!
-//! A batch is made in a [`Transaction`] on the copy. To put it in force the copies change places: the data plane gets the one that
-//! has the batch, between two packets and whatever the batch's size, and the batch is made once more in the one that comes back.
-//! Packets never wait for a batch, and none ever sees a part of one. Threads of the data plane have one copy together, and each changes
-//! to the other when it comes to it; the old one is the control plane's again when the last has left it.
+//! A batch is made in a [`Transaction`] on the copy. To put it in force the copies change places:
+//! the data plane gets the one that has the batch, between two packets and whatever the batch's
+//! size, and the batch is made once more in the one that comes back. Packets never wait for a
+//! batch, and none ever sees a part of one. Threads of the data plane have one copy together, and
+//! each changes to the other when it comes to it; the old one is the control plane's again when the
+//! last has left it.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +44,8 @@ enum Plane {
     Elsewhere(EngineHandle),
 }
 
-/// The control state as the control plane sees it: always that of the data plane after the last commit.
+/// The control state as the control plane sees it: always that of the data plane after the last
+/// commit.
 pub struct Control {
     plane: Plane,
     /// Nobody else has it but while [`Control::commit`] runs.
@@ -77,8 +81,8 @@ impl Control {
         }
     }
 
-    /// A copy of the state as it is, which no packet uses: it can be read, but what packets change cannot, and
-    /// [`Control::commit`] reaches no data plane.
+    /// A copy of the state as it is, which no packet uses: it can be read, but what packets change
+    /// cannot, and [`Control::commit`] reaches no data plane.
     #[must_use]
     pub fn copy(&self) -> Self {
         Self {
@@ -147,7 +151,8 @@ impl Control {
         Ok(sum(all, |a, b| *a = a.with(b)))
     }
 
-    /// Looks at the state with the registers, the meters and the times of hits between two packets: every packet sees that one.
+    /// Looks at the state with the registers, the meters and the times of hits between two packets:
+    /// every packet sees that one.
     ///
     /// # Errors
     /// [`EngineError`] if there is no data plane any more.
@@ -176,7 +181,8 @@ impl Control {
         }
     }
 
-    /// What packets did to some entries of a table, on all threads; `None` stands for the default entry.
+    /// What packets did to some entries of a table, on all threads; `None` stands for the default
+    /// entry.
     ///
     /// # Errors
     /// [`EngineError`] if there is no data plane any more.

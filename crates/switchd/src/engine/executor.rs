@@ -49,8 +49,9 @@ impl ExecutorKind {
         }
     }
 
-    /// Does what takes long, and proves that the program's first state can be made: the rest, [`ExecutorKind::link`], takes time by the
-    /// size of the program, and may be done in another process.
+    /// Does what takes long, and proves that the program's first state can be made: the rest,
+    /// [`ExecutorKind::link`], takes time by the size of the program, and may be done in another
+    /// process.
     ///
     /// # Errors
     /// As [`ExecutorKind::build`].
@@ -65,7 +66,8 @@ impl ExecutorKind {
         Ok(ReadyProgram { program, object })
     }
 
-    /// An executor of this kind, with the program's first state, of what [`ExecutorKind::prepare`] made.
+    /// An executor of this kind, with the program's first state, of what [`ExecutorKind::prepare`]
+    /// made.
     ///
     /// # Errors
     /// As [`ExecutorKind::build`].

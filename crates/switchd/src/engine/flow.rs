@@ -1,8 +1,8 @@
-//! Which thread takes a frame, where this process shares frames out itself: those of one flow go to one thread, so that they stay in
-//! order.
+//! Which thread takes a frame, where this process shares frames out itself: those of one flow go to
+//! one thread, so that they stay in order.
 //!
-//! A flow is what IP addresses, protocol and ports tell apart (the ports of TCP, UDP and SCTP, and not of fragments: only the first has
-//! them); for frames without IP, Ethernet addresses and type.
+//! A flow is what IP addresses, protocol and ports tell apart (the ports of TCP, UDP and SCTP, and
+//! not of fragments: only the first has them); for frames without IP, Ethernet addresses and type.
 
 /// Ethernet addresses and type, in bytes.
 const ETHERNET: usize = 14;

@@ -59,7 +59,8 @@ impl ThreadEnd {
 pub struct EngineHandle {
     first: ThreadEnd,
     others: Arc<[ThreadEnd]>,
-    /// The ports. Locked while all threads get a command, so that commands have the same order there.
+    /// The ports. Locked while all threads get a command, so that commands have the same order
+    /// there.
     table: Arc<Mutex<PortTable>>,
     origin: Instant,
     executor: ExecutorKind,
@@ -122,7 +123,8 @@ impl EngineHandle {
         receiver.recv().map_err(|_| EngineError::Stopped)
     }
 
-    /// Tells every thread, each by its number; two who tell at once are heard in the same order by all.
+    /// Tells every thread, each by its number; two who tell at once are heard in the same order by
+    /// all.
     fn tell_all(&self, make: impl FnMut(usize) -> Command) -> Result<(), EngineError> {
         self.tell_each(&self.table(), make)
     }
@@ -199,7 +201,8 @@ impl EngineHandle {
         Ok(executor)
     }
 
-    /// An executor for a program that [`ExecutorKind::prepare`] has made ready; [`EngineHandle::replace`] runs it.
+    /// An executor for a program that [`ExecutorKind::prepare`] has made ready;
+    /// [`EngineHandle::replace`] runs it.
     ///
     /// # Errors
     /// [`BuildError`] if the program cannot be run; the old one goes on.
@@ -215,8 +218,8 @@ impl EngineHandle {
         self.executor
     }
 
-    /// Runs another executor from the next packet on, beside it others of its kind on the other threads. The old ones come back, to be
-    /// freed where that holds up nobody.
+    /// Runs another executor from the next packet on, beside it others of its kind on the other
+    /// threads. The old ones come back, to be freed where that holds up nobody.
     ///
     /// # Errors
     /// [`EngineError::Stopped`].
@@ -235,9 +238,9 @@ impl EngineHandle {
         })
     }
 
-    /// Looks at or changes the state of the first thread between two packets, and waits for the result. Registers, meters and the times
-    /// of hits are there, whatever the number of threads; what each counts for itself is not: [`EngineHandle::visit_each`].
-    /// Be brief: packets wait.
+    /// Looks at or changes the state of the first thread between two packets, and waits for the
+    /// result. Registers, meters and the times of hits are there, whatever the number of threads;
+    /// what each counts for itself is not: [`EngineHandle::visit_each`]. Be brief: packets wait.
     ///
     /// # Errors
     /// [`EngineError::NoProgram`] before the first program, [`EngineError::Stopped`].
@@ -249,8 +252,9 @@ impl EngineHandle {
         looked.ok_or(EngineError::NoProgram)
     }
 
-    /// Looks at or changes every state that packets change, each between two packets, and waits for all: one for each thread if packets
-    /// do nothing but count, else the one that all have. `make` is told which it is. Be brief: packets wait.
+    /// Looks at or changes every state that packets change, each between two packets, and waits for
+    /// all: one for each thread if packets do nothing but count, else the one that all have. `make`
+    /// is told which it is. Be brief: packets wait.
     ///
     /// # Errors
     /// As [`EngineHandle::visit_first`].
@@ -269,7 +273,8 @@ impl EngineHandle {
         Ok(looked)
     }
 
-    /// Takes a packet in as if it came from this port, without waiting. It must be a port of the switch.
+    /// Takes a packet in as if it came from this port, without waiting. It must be a port of the
+    /// switch.
     ///
     /// # Errors
     /// [`EngineError::Stopped`].
@@ -284,7 +289,8 @@ impl EngineHandle {
         self.injected.load(Ordering::Relaxed)
     }
 
-    /// Says that a link came up or went down; the next packet that the data plane takes up sees it. Ports that do not exist are not minded.
+    /// Says that a link came up or went down; the next packet that the data plane takes up sees it.
+    /// Ports that do not exist are not minded.
     ///
     /// # Errors
     /// [`EngineError::Stopped`].
@@ -293,8 +299,8 @@ impl EngineHandle {
         self.change_port(&mut table, port, up, |state| state.link_up = up)
     }
 
-    /// Lets packets pass these ports, or not, whatever their links do; the next packet that the data
-    /// plane takes up sees it. The interfaces themselves are not changed.
+    /// Lets packets pass these ports, or not, whatever their links do; the next packet that the
+    /// data plane takes up sees it. The interfaces themselves are not changed.
     ///
     /// # Errors
     /// [`EngineError::NoPort`], and nothing has changed; [`EngineError::Stopped`].
@@ -308,8 +314,8 @@ impl EngineHandle {
         })
     }
 
-    /// Changes a port in the table and in the data plane, and sends an event. `up` is the state of a
-    /// port that the table does not have.
+    /// Changes a port in the table and in the data plane, and sends an event. `up` is the state of
+    /// a port that the table does not have.
     fn change_port(
         &self,
         table: &mut PortTable,
@@ -410,7 +416,8 @@ impl EngineHandle {
         Ok(counted.into_iter().fold(EngineCounters::default(), sum))
     }
 
-    /// Looks at the buffer of a lossless switch between two packets; nothing if it is none, or has no program yet.
+    /// Looks at the buffer of a lossless switch between two packets; nothing if it is none, or has
+    /// no program yet.
     ///
     /// # Errors
     /// [`EngineError::Stopped`].

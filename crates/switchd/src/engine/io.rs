@@ -1,4 +1,5 @@
-//! Packets between the data-plane thread and the ports: flat batches, and the trait every kind of port I/O implements.
+//! Packets between the data-plane thread and the ports: flat batches, and the trait every kind of
+//! port I/O implements.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,7 +29,8 @@ pub struct PacketRef<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Packets one after the other in one buffer, which is kept when the batch is emptied: nothing is allocated per packet.
+/// Packets one after the other in one buffer, which is kept when the batch is emptied: nothing is
+/// allocated per packet.
 #[derive(Clone, Debug, Default)]
 pub struct PacketBatch {
     bytes: Vec<u8>,
@@ -93,15 +95,19 @@ pub trait Wake: Send + Sync {
     fn wake(&self);
 }
 
-/// What the data-plane thread needs of the ports. It alone calls this; nothing here may block but [`PortIo::wait`].
+/// What the data-plane thread needs of the ports. It alone calls this; nothing here may block but
+/// [`PortIo::wait`].
 pub trait PortIo: Send {
-    /// Adds packets that wait on the ports to `batch`, a burst at most (some hundred), fairly over the ports.
+    /// Adds packets that wait on the ports to `batch`, a burst at most (some hundred), fairly over
+    /// the ports.
     fn receive(&mut self, batch: &mut PacketBatch);
 
-    /// Sends packets. What a port does not take now (its ring is full) is lost; the implementation counts it.
+    /// Sends packets. What a port does not take now (its ring is full) is lost; the implementation
+    /// counts it.
     fn transmit(&mut self, batch: &PacketBatch);
 
-    /// Sleeps until a packet waits, [`Wake::wake`] was called, or the time is over; `None` waits without end.
+    /// Sleeps until a packet waits, [`Wake::wake`] was called, or the time is over; `None` waits
+    /// without end.
     fn wait(&mut self, timeout: Option<Duration>);
 
     /// What wakes this one.

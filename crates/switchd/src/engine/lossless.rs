@@ -1,8 +1,10 @@
-//! The lossless switch on a real clock: what the simulator does with its calendar, the data-plane thread does here.
+//! The lossless switch on a real clock: what the simulator does with its calendar, the data-plane
+//! thread does here.
 //!
-//! Ports hold their rate by themselves: the time at which a frame's last bit would leave is computed, and the next frame is
-//! handed to the wire when that has come. A thread that wakes late makes up for it, up to [`CATCH_UP`]: it acts at the
-//! times at which it should have, so that a busy port keeps its rate on average whatever the scheduler does.
+//! Ports hold their rate by themselves: the time at which a frame's last bit would leave is
+//! computed, and the next frame is handed to the wire when that has come. A thread that wakes late
+//! makes up for it, up to [`CATCH_UP`]: it acts at the times at which it should have, so that a
+//! busy port keeps its rate on average whatever the scheduler does.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -136,8 +138,8 @@ pub struct LosslessStatus {
     pub waits: Vec<Wait>,
     /// Input ports and classes that are told to stop.
     pub held_back: Vec<HeldBack>,
-    /// Paused queues that nothing has left for longer than any pause lasts: what a deadlock looks like to one of its
-    /// switches. That it is one, only all of them together can tell.
+    /// Paused queues that nothing has left for longer than any pause lasts: what a deadlock looks
+    /// like to one of its switches. That it is one, only all of them together can tell.
     pub stalled: Vec<Stalled>,
 }
 

@@ -1,13 +1,15 @@
-//! The engine: one thread or several, each with a data plane of its own (device, executor, ports), on which a packet stays from its
-//! arrival to its end; everybody else holds an [`EngineHandle`] and sends commands, which threads serve between stretches of packets.
+//! The engine: one thread or several, each with a data plane of its own (device, executor, ports),
+//! on which a packet stays from its arrival to its end; everybody else holds an [`EngineHandle`]
+//! and sends commands, which threads serve between stretches of packets.
 //!
-//! The control plane keeps a copy of the control state of its own ([`control::Control`]): it checks batches there and hands
-//! only what was accepted to the data plane, as a whole. Reads of tables never reach these threads; counters, meters, registers and
-//! hit times live there and are fetched by short visits.
+//! The control plane keeps a copy of the control state of its own ([`control::Control`]): it checks
+//! batches there and hands only what was accepted to the data plane, as a whole. Reads of tables
+//! never reach these threads; counters, meters, registers and hit times live there and are fetched
+//! by short visits.
 //!
-//! All threads share one control state, which they only read. If packets do nothing but count, every thread counts for itself and
-//! whoever reads sums up; what a program has of registers, meters or idle timeouts is one state, which threads take in turns
-//! (`plane`; ADR 15).
+//! All threads share one control state, which they only read. If packets do nothing but count,
+//! every thread counts for itself and whoever reads sums up; what a program has of registers,
+//! meters or idle timeouts is one state, which threads take in turns (`plane`; ADR 15).
 //!
 //! Time is a monotonic clock, counted from the start of the engine, and passed down as an argument.
 
@@ -52,11 +54,14 @@ pub struct EngineConfig {
     pub cpu_port: Option<PortId>,
     /// What runs programs.
     pub executor: ExecutorKind,
-    /// Egress queues per port, chosen by `standard_metadata.priority`; `None`: packets leave in order, whatever it is.
+    /// Egress queues per port, chosen by `standard_metadata.priority`; `None`: packets leave in
+    /// order, whatever it is.
     pub queues: Option<NonZeroU8>,
-    /// Packets wait in a lossless shared buffer like this one (PFC) until their port is free, instead of `queues`.
+    /// Packets wait in a lossless shared buffer like this one (PFC) until their port is free,
+    /// instead of `queues`.
     pub lossless: Option<BufferConfig>,
-    /// Where `random` starts; with several threads that have states of their own, the first of them, and the next one higher.
+    /// Where `random` starts; with several threads that have states of their own, the first of
+    /// them, and the next one higher.
     pub seed: u64,
     /// The origin of the engine's clock; now if absent.
     pub origin: Option<Instant>,
@@ -148,11 +153,12 @@ impl Engine {
         Self::start_threads(config, vec![io])
     }
 
-    /// Starts a thread for each of these, which have the same ports and see to it that every packet comes to one of them, those of a
-    /// flow to the same.
+    /// Starts a thread for each of these, which have the same ports and see to it that every packet
+    /// comes to one of them, those of a flow to the same.
     ///
     /// # Errors
-    /// As [`Engine::start`]; [`EngineError::OneThread`] for queues or a lossless buffer with several.
+    /// As [`Engine::start`]; [`EngineError::OneThread`] for queues or a lossless buffer with
+    /// several.
     pub fn start_threads<I: PortIo + 'static>(
         config: &EngineConfig,
         ios: Vec<I>,

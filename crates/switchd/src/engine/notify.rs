@@ -22,7 +22,8 @@ pub struct PortChange {
     pub port: PortId,
     /// Whether it is up now.
     pub up: bool,
-    /// When the data plane was told: no packet that it takes up later is forwarded as if nothing had changed.
+    /// When the data plane was told: no packet that it takes up later is forwarded as if nothing
+    /// had changed.
     pub told: Nanos,
     /// When the data plane's thread had noted it. It may have slept meanwhile.
     pub noted: Nanos,

@@ -1,7 +1,9 @@
-//! A device with its executor's state, where that is: with the executor, or, where several threads have one, under a lock.
+//! A device with its executor's state, where that is: with the executor, or, where several threads
+//! have one, under a lock.
 //!
-//! A program in which packets do nothing but count has a state for each thread. Any other (registers, meters, times of hits) has one
-//! for all: a thread takes it for a stretch of packets, so that no packet sees a part of what another does.
+//! A program in which packets do nothing but count has a state for each thread. Any other
+//! (registers, meters, times of hits) has one for all: a thread takes it for a stretch of packets,
+//! so that no packet sees a part of what another does.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -91,8 +93,9 @@ impl Running {
         self.one.is_some()
     }
 
-    /// The device with its state, which nobody else has until this is dropped. A state that others have too says of the ports what this
-    /// device knows: another thread may not have taken up yet what was said of a port, or have taken up more.
+    /// The device with its state, which nobody else has until this is dropped. A state that others
+    /// have too says of the ports what this device knows: another thread may not have taken up yet
+    /// what was said of a port, or have taken up more.
     pub(crate) fn enter(&mut self) -> Entered<'_> {
         let one = self.one.as_ref();
         let mut entered = Entered {

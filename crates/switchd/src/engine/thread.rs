@@ -29,11 +29,12 @@ const FINEST: Duration = Duration::from_millis(1);
 /// Rounds without packet or command before the thread sleeps: waking costs more than looking again.
 const IDLE_ROUNDS: u32 = 64;
 
-/// Work for a thread with its state, the answer travels in the closure; nothing before the first program, and where another thread
-/// answers for the state that they share.
+/// Work for a thread with its state, the answer travels in the closure; nothing before the first
+/// program, and where another thread answers for the state that they share.
 pub(crate) type Visit = Box<dyn FnOnce(Option<&mut RuntimeState>, Nanos) + Send>;
 
-/// Rates of a lossless switch are held by sleeping this finely; a thread that wakes late catches up.
+/// Rates of a lossless switch are held by sleeping this finely; a thread that wakes late catches
+/// up.
 const FINE: Duration = Duration::from_micros(20);
 
 /// Work for the thread that owns the buffer.
@@ -135,7 +136,8 @@ pub(crate) struct DataPlane<I> {
 }
 
 impl<I: PortIo> DataPlane<I> {
-    /// A thread's data plane; `lossless` is the configuration with a place for the controller's packets.
+    /// A thread's data plane; `lossless` is the configuration with a place for the controller's
+    /// packets.
     pub(crate) fn new(
         io: I,
         inbox: Inbox,

@@ -36,7 +36,8 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// The part of each thread. Every thread reads the file itself, so what can be read only once is the first one's.
+    /// The part of each thread. Every thread reads the file itself, so what can be read only once
+    /// is the first one's.
     pub(super) fn open(port: PortId, path: &Path, threads: usize) -> Result<Vec<Self>, PortError> {
         let regular = path.metadata().is_ok_and(|data| data.is_file());
         let readers = if regular { threads } else { 1 };
@@ -125,8 +126,8 @@ impl Output {
         })
     }
 
-    /// Sees to it that nobody else writes a regular file, by whatever name, for as long as this lives: two ports would write over
-    /// each other.
+    /// Sees to it that nobody else writes a regular file, by whatever name, for as long as this
+    /// lives: two ports would write over each other.
     pub(super) fn alone(self, port: PortId) -> Result<Self, PortError> {
         let file = self.file.get_ref();
         let regular = file.metadata().is_ok_and(|data| data.is_file());
@@ -173,8 +174,8 @@ impl Output {
     }
 }
 
-/// A port whose frames go to a file, which threads write in turns; those that come in are played by the [`super::PortSet`], which knows
-/// the order over all files.
+/// A port whose frames go to a file, which threads write in turns; those that come in are played by
+/// the [`super::PortSet`], which knows the order over all files.
 pub(super) struct Files {
     output: Option<Arc<Mutex<Output>>>,
     stats: LineStats,
@@ -220,8 +221,8 @@ impl Line for Files {
     }
 }
 
-/// Copies of what passes a port, in two files named after what it is connected to, as BMv2's `--pcap` makes them. Threads write them in
-/// turns.
+/// Copies of what passes a port, in two files named after what it is connected to, as BMv2's
+/// `--pcap` makes them. Threads write them in turns.
 #[derive(Clone)]
 pub(super) struct Tap {
     pub(super) inward: Arc<Mutex<Output>>,

@@ -1,7 +1,8 @@
 //! One switch an interface: two that served the same one would each forward what comes in.
 //!
-//! A claim is an abstract Unix socket with the interface's number in its name. Such names are those of a network namespace, as the numbers
-//! are, hold across containers that share one, and vanish with the process, however it ends.
+//! A claim is an abstract Unix socket with the interface's number in its name. Such names are those
+//! of a network namespace, as the numbers are, hold across containers that share one, and vanish
+//! with the process, however it ends.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,16 +21,17 @@ pub(super) struct Claim {
     _socket: UnixDatagram,
 }
 
-/// The interfaces that nobody else may serve, by port. They are given back as soon as a port is removed, though its socket may
-/// still be open for an instant: the data-plane thread closes it.
+/// The interfaces that nobody else may serve, by port. They are given back as soon as a port is
+/// removed, though its socket may still be open for an instant: the data-plane thread closes it.
 pub(super) type Claims = BTreeMap<PortId, Claim>;
 
 impl Claim {
-    /// Claims an interface of the caller's network namespace, beside what this switch has claimed already. An interface may have
-    /// several names (`altname`) and has one number.
+    /// Claims an interface of the caller's network namespace, beside what this switch has claimed
+    /// already. An interface may have several names (`altname`) and has one number.
     ///
     /// # Errors
-    /// [`PortError::Shared`] if another port has it, [`PortError::Busy`] if another switch has; an interface that is not there.
+    /// [`PortError::Shared`] if another port has it, [`PortError::Busy`] if another switch has; an
+    /// interface that is not there.
     pub(super) fn new(port: PortId, interface: &str, claims: &Claims) -> Result<Self, PortError> {
         let link = Rtnl::open().and_then(|mut rtnl| rtnl.link(interface));
         let link = link.map_err(|source| PortError::Net { port, source })?;

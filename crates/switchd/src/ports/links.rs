@@ -32,7 +32,8 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Starts. `reopen` is called when an interface that was gone is there again; it says whether it worked.
+    /// Starts. `reopen` is called when an interface that was gone is there again; it says whether
+    /// it worked.
     pub(super) fn watch(
         bindings: Arc<Mutex<Vec<PortBinding>>>,
         engine: EngineHandle,
@@ -94,14 +95,16 @@ impl<R: FnMut(&PortBinding) -> bool> Follower<R> {
         if gone && before.is_some_and(|known| known.index != now.index) {
             return; // an older interface of that name
         }
-        // The socket stays with the interface it was opened on: another of the same name needs another.
+        // The socket stays with the interface it was opened on: another of the same name needs
+        // another.
         if !gone && before.is_some_and(|known| known.index != now.index) && !(self.reopen)(binding)
         {
             return;
         }
         self.known.insert(binding.port, now);
         if before.map(|known| known.up) != Some(now.up) {
-            // An engine that has stopped needs no news. It comes first: writing a log may take longer.
+            // An engine that has stopped needs no news. It comes first: writing a log may take
+            // longer.
             let _ = self.engine.set_port_up(binding.port, now.up);
             tracing::info!(port = %binding.port, interface = %binding.spec, up = now.up, "link");
         }

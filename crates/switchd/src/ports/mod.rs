@@ -1,8 +1,9 @@
-//! Ports: the wires of the switch. Linux interfaces by raw packet sockets; capture files; datagram sockets for tests
-//! without rights; all behind one trait, [`Line`], and gathered in a [`PortSet`] that a data-plane thread drives.
+//! Ports: the wires of the switch. Linux interfaces by raw packet sockets; capture files; datagram
+//! sockets for tests without rights; all behind one trait, [`Line`], and gathered in a [`PortSet`]
+//! that a data-plane thread drives.
 //!
-//! The control side ([`Ports`]) adds and removes ports while packets flow and watches the state of links: the thread
-//! that hears of a change tells the data plane itself, no controller takes part.
+//! The control side ([`Ports`]) adds and removes ports while packets flow and watches the state of
+//! links: the thread that hears of a change tells the data plane itself, no controller takes part.
 
 mod capture;
 mod claim;

@@ -1,4 +1,5 @@
-//! All ports together: what a data-plane thread drives, and the handle that changes it while packets flow.
+//! All ports together: what a data-plane thread drives, and the handle that changes it while
+//! packets flow.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,8 @@ use crate::engine::{EngineError, EngineHandle};
 
 /// The most frames taken from one port before the next has its turn.
 const TURN: usize = 64;
-/// Slots of the receive rings of all interfaces together, at the start: many interfaces have shorter rings.
+/// Slots of the receive rings of all interfaces together, at the start: many interfaces have
+/// shorter rings.
 const SLOTS: usize = 1 << 16;
 /// The fewest slots of a ring.
 const FEWEST_SLOTS: usize = 512;
@@ -107,10 +109,12 @@ impl Ports {
         Ok((ports, set))
     }
 
-    /// Opens the ports for so many threads: the handle, and the sets for [`crate::engine::Engine::start_threads`].
+    /// Opens the ports for so many threads: the handle, and the sets for
+    /// [`crate::engine::Engine::start_threads`].
     ///
-    /// Frames that come in at interfaces and from files are shared out among the threads, those of a flow to one. Datagrams, and files
-    /// that can be read only once, come to the first thread. All threads send by all ports.
+    /// Frames that come in at interfaces and from files are shared out among the threads, those of
+    /// a flow to one. Datagrams, and files that can be read only once, come to the first thread.
+    /// All threads send by all ports.
     ///
     /// # Errors
     /// As [`Ports::open`]; interfaces that are to be opened by AF_XDP.
@@ -170,7 +174,8 @@ impl Ports {
         bindings
     }
 
-    /// Tells the engine from now on which links are up; it has been told of every link when this returns.
+    /// Tells the engine from now on which links are up; it has been told of every link when this
+    /// returns.
     ///
     /// # Errors
     /// [`PortError::Setup`] when links cannot be watched.
@@ -257,8 +262,8 @@ impl Ports {
         }
     }
 
-    /// The ports with what passed over each, by rising number. What passed is unknown (zero) when the data plane
-    /// has stopped.
+    /// The ports with what passed over each, by rising number. What passed is unknown (zero) when
+    /// the data plane has stopped.
     #[must_use]
     pub fn list(&self) -> Vec<PortInfo> {
         let answers = self.sets.iter().map(|set| {

@@ -1,6 +1,7 @@
 //! How ports are written on a command line.
 //!
-//! `1@veth0` as BMv2 has it, or `1=veth0`; behind the sign also `pcap:IN,OUT`, `udp:LOCAL->PEER`, `unix:LOCAL->PEER`.
+//! `1@veth0` as BMv2 has it, or `1=veth0`; behind the sign also `pcap:IN,OUT`, `udp:LOCAL->PEER`,
+//! `unix:LOCAL->PEER`.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Changes that come from beside P4Runtime: its arbitration does not know them. They are made in the same state, one after the other
-//! with the batches of clients, and are kept on disk with them.
+//! Changes that come from beside P4Runtime: its arbitration does not know them. They are made in
+//! the same state, one after the other with the batches of clients, and are kept on disk with them.
 
 use std::sync::Arc;
 
@@ -19,10 +19,12 @@ fn no_pipeline() -> Refusal {
 }
 
 impl Switch {
-    /// Makes the updates that `make` derives from the state, all or none. Nobody else changes the state in between.
+    /// Makes the updates that `make` derives from the state, all or none. Nobody else changes the
+    /// state in between.
     ///
     /// # Errors
-    /// What `make` says; FAILED_PRECONDITION without a program; the refusal of the first update that is refused.
+    /// What `make` says; FAILED_PRECONDITION without a program; the refusal of the first update
+    /// that is refused.
     pub fn amend<E: From<Refusal>>(
         &self,
         make: impl FnOnce(&PipelineState) -> Result<Vec<v1::Update>, E>,

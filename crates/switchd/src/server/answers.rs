@@ -1,5 +1,5 @@
-//! The way of a read's answer to its client: encoded where it is gathered, so that what waits is counted in bytes and as small as
-//! it can be.
+//! The way of a read's answer to its client: encoded where it is gathered, so that what waits is
+//! counted in bytes and as small as it can be.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -212,7 +212,8 @@ pub mod codec {
     use super::super::encoded::EncodedWrite;
     use super::Status;
 
-    /// A request with a list that has a limit: a message of a few bytes per element takes hundreds of bytes of memory each.
+    /// A request with a list that has a limit: a message of a few bytes per element takes hundreds
+    /// of bytes of memory each.
     pub trait Listed: Message + Default {
         /// The number of the list's field.
         const FIELD: u32;

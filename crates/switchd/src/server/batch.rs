@@ -26,8 +26,9 @@ pub(super) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Makes encoded updates in the control plane's copy; `ahead` is what was read of them already. Those refused come back with their places; if the batch is to be done as a
-    /// whole and one is refused, none is done and all others are aborted.
+    /// Makes encoded updates in the control plane's copy; `ahead` is what was read of them already.
+    /// Those refused come back with their places; if the batch is to be done as a whole and one is
+    /// refused, none is done and all others are aborted.
     ///
     /// # Errors
     /// [`DecodeError`] if an update is none; some of the others were made then.

@@ -1,5 +1,6 @@
-//! The P4Runtime service on the wire: which call goes where, and how large its messages may be. Reads and writes have codecs of their
-//! own: their lists have limits, and answers to reads are encoded where they are gathered.
+//! The P4Runtime service on the wire: which call goes where, and how large its messages may be.
+//! Reads and writes have codecs of their own: their lists have limits, and answers to reads are
+//! encoded where they are gathered.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Connections: who is let in, who is thrown out. A connection is a [`Client`] to the calls that come by it.
+//! Connections: who is let in, who is thrown out. A connection is a [`Client`] to the calls that
+//! come by it.
 
 use std::future::Future as _;
 use std::io;
@@ -23,7 +24,8 @@ use super::limits::{Limits, Places, Taken};
 /// The bytes that every HTTP/2 connection begins with.
 const PREFACE: u64 = 24;
 
-/// How long to wait where the system has no descriptor left: asking again at once would only burn a core.
+/// How long to wait where the system has no descriptor left: asking again at once would only burn a
+/// core.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
 /// One connection, as calls see it.

@@ -1,5 +1,6 @@
-//! Digest lists: distinct messages gathered until the list is full or the first has waited long enough, and not told again until
-//! the client has acknowledged them or has had its time (P4Runtime 1.5, section 9.8).
+//! Digest lists: distinct messages gathered until the list is full or the first has waited long
+//! enough, and not told again until the client has acknowledged them or has had its time (P4Runtime
+//! 1.5, section 9.8).
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,7 +16,8 @@ use crate::translate::pipeline_state::{NoteKey, PipelineState};
 /// The longest list where the client sets no bound.
 const LONGEST: usize = 1024;
 
-/// Messages of a digest that are remembered, waiting or not acknowledged; new ones beyond are lost, as section 9.8 allows.
+/// Messages of a digest that are remembered, waiting or not acknowledged; new ones beyond are lost,
+/// as section 9.8 allows.
 const REMEMBERED: usize = 1 << 16;
 
 /// A list that was sent.

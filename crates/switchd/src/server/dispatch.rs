@@ -1,5 +1,5 @@
-//! What the data plane tells goes to the primaries: packets, digest lists, entries that are idle (P4Runtime 1.5, sections 9.1.8,
-//! 9.8, 16.1 and 16.4).
+//! What the data plane tells goes to the primaries: packets, digest lists, entries that are idle
+//! (P4Runtime 1.5, sections 9.1.8, 9.8, 16.1 and 16.4).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,8 +113,8 @@ impl Dispatch {
         }
     }
 
-    /// Looks for entries that were not hit for their time to live, and tells which; they are told again after another one
-    /// (P4Runtime 1.5, section 16.4).
+    /// Looks for entries that were not hit for their time to live, and tells which; they are told
+    /// again after another one (P4Runtime 1.5, section 16.4).
     fn look_for_idle(&mut self, now: Instant) {
         let switch = Arc::clone(&self.switch);
         let pipelines = switch.pipelines();

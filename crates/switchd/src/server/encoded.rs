@@ -1,9 +1,11 @@
-//! A Write as it came: its updates are read where they are made, most of them without ever becoming messages.
+//! A Write as it came: its updates are read where they are made, most of them without ever becoming
+//! messages.
 
 use p4runtime::p4::v1;
 use prost::bytes::Bytes;
 
-/// A `WriteRequest` whose updates are still encoded: on the wire a message and its bytes are the same.
+/// A `WriteRequest` whose updates are still encoded: on the wire a message and its bytes are the
+/// same.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct EncodedWrite {
     /// The device.

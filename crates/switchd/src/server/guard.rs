@@ -57,7 +57,8 @@ pub struct Guard<S> {
     layer: GuardLayer,
 }
 
-/// What an answer holds until the client has taken it; a service puts it among the answer's extensions.
+/// What an answer holds until the client has taken it; a service puts it among the answer's
+/// extensions.
 #[derive(Clone, Debug)]
 pub struct Holds(pub Arc<Taken>);
 
@@ -133,7 +134,8 @@ impl Received {
     }
 }
 
-/// Where the messages of a body end: each begins with a flag and its length in four bytes (gRPC over HTTP/2).
+/// Where the messages of a body end: each begins with a flag and its length in four bytes (gRPC
+/// over HTTP/2).
 #[derive(Default)]
 struct Frames {
     head: [u8; 5],
@@ -174,7 +176,8 @@ struct Metered {
     inner: Body,
     received: Arc<Received>,
     frames: Frames,
-    /// Whether messages come one after the other: whoever asks for more has worked off those before.
+    /// Whether messages come one after the other: whoever asks for more has worked off those
+    /// before.
     streaming: bool,
 }
 

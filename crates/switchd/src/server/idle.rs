@@ -1,7 +1,8 @@
 //! Which entries were not hit for their time to live (P4Runtime 1.5, section 9.1.8).
 //!
-//! A scan looks in the control plane's copy where entries with timeouts are, and then at those places in the data plane,
-//! a stretch at a time: between two stretches packets go on, and so do writes.
+//! A scan looks in the control plane's copy where entries with timeouts are, and then at those
+//! places in the data plane, a stretch at a time: between two stretches packets go on, and so do
+//! writes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ const SCAN_AT_LEAST: Duration = Duration::from_secs(1);
 /// Between two scans there is so many times the time that one takes, however short timeouts are.
 const REST: u32 = 4;
 
-/// Slots that are looked at in one visit of the data plane: packets wait that long, some ten microseconds.
+/// Slots that are looked at in one visit of the data plane: packets wait that long, some ten
+/// microseconds.
 const VISIT: Slot = 1024;
 
 /// When to look, and how far a look has come.
@@ -72,7 +74,8 @@ impl IdleScan {
         }
     }
 
-    /// Goes on with a scan, or begins one if it is time. The entries that are idle, when a scan ends.
+    /// Goes on with a scan, or begins one if it is time. The entries that are idle, when a scan
+    /// ends.
     pub(super) fn step(
         &mut self,
         contents: Option<&PipelineState>,

@@ -1,5 +1,5 @@
-//! What clients may take of the server, each limit with its number: nobody who can connect may exhaust memory, threads or
-//! descriptors. docs/switch.md lists them with the errors they give.
+//! What clients may take of the server, each limit with its number: nobody who can connect may
+//! exhaust memory, threads or descriptors. docs/switch.md lists them with the errors they give.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

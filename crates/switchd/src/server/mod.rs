@@ -1,8 +1,9 @@
 //! The server of one device: P4Runtime 1.5, and gNMI on the same connections ([`gnmi`]).
 //!
-//! [`Server::start`] restores saved state, listens, and serves until [`Server::stop`]. The order of things: [`connections`] lets
-//! clients in, [`guard`] counts what they have in progress ([`limits`]), [`calls`] and [`service`] take the calls, [`roles`] and
-//! [`primacy`] say who may, [`build`] makes pushed programs ready, [`switch`] does the work in [`crate::translate`]'s terms,
+//! [`Server::start`] restores saved state, listens, and serves until [`Server::stop`]. The order of
+//! things: [`connections`] lets clients in, [`guard`] counts what they have in progress
+//! ([`limits`]), [`calls`] and [`service`] take the calls, [`roles`] and [`primacy`] say who may,
+//! [`build`] makes pushed programs ready, [`switch`] does the work in [`crate::translate`]'s terms,
 //! [`reads`] runs what only looks, [`dispatch`] carries the data plane's news to the streams.
 
 mod amend;
@@ -57,10 +58,12 @@ use service::Service;
 use stream::Shared;
 use switch::Switch;
 
-/// Where P4Runtime servers listen unless told otherwise: who is not on this machine reaches them only if that is wanted.
+/// Where P4Runtime servers listen unless told otherwise: who is not on this machine reaches them
+/// only if that is wanted.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9559";
 
-/// The largest pipeline config that is accepted (P4Runtime 1.5, "gRPC Server Maximum Receive Message Size").
+/// The largest pipeline config that is accepted (P4Runtime 1.5, "gRPC Server Maximum Receive
+/// Message Size").
 pub const MAX_MESSAGE: usize = 64 << 20;
 
 /// Bytes under way per call and per connection: batches and answers are large.

@@ -49,7 +49,8 @@ impl Outbox {
         self.sender.capacity() > RESERVE && self.put(bytes, message)
     }
 
-    /// Sends an arbitration update. Whether there was room; a client that takes nothing at all loses even this.
+    /// Sends an arbitration update. Whether there was room; a client that takes nothing at all
+    /// loses even this.
     pub fn tell(&self, message: v1::StreamMessageResponse) -> bool {
         self.put(message.encoded_len(), || message)
     }

@@ -1,4 +1,5 @@
-//! Forwarding pipelines: from the bytes a client pushes to a program that runs (P4Runtime 1.5, chapters 7, 14 and 15).
+//! Forwarding pipelines: from the bytes a client pushes to a program that runs (P4Runtime 1.5,
+//! chapters 7, 14 and 15).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -79,7 +80,8 @@ pub fn read_device_config(bytes: &[u8]) -> Result<ValidProgram, Refusal> {
     compile(&text)
 }
 
-/// A program comes alone and sees built-in files only: a client must not make the switch read those of its machine.
+/// A program comes alone and sees built-in files only: a client must not make the switch read those
+/// of its machine.
 fn compile(text: &str) -> Result<ValidProgram, Refusal> {
     let mut map = SourceMap::new();
     let main = map
@@ -154,8 +156,8 @@ pub fn prepare(
 }
 
 impl Pipeline {
-    /// Verifies a configuration and builds what runs it; nothing runs yet. All of that happens here: a program that a client pushed
-    /// should go through [`super::build`].
+    /// Verifies a configuration and builds what runs it; nothing runs yet. All of that happens
+    /// here: a program that a client pushed should go through [`super::build`].
     ///
     /// # Errors
     /// INVALID_ARGUMENT if something is missing or does not fit.

@@ -1,12 +1,15 @@
 //! Who may change the device, decided in one step with the change (P4Runtime 1.5, chapter 5).
 //!
-//! A change has three parts. [`Primacy::admit`] turns an election id into a [`Tenure`]; whatever takes long happens then, and holds
-//! up nobody. [`Primacy::step`] asks whether the tenure still lasts and answers with a [`Step`]; the change is made while the step
-//! lives, which should be short. A hand-over ends the old tenure, waits for the steps that live, and only then tells the new primary. So from the
-//! moment that a client hears that it is primary, nothing of an earlier one comes in force any more, whatever it had begun.
+//! A change has three parts. [`Primacy::admit`] turns an election id into a [`Tenure`]; whatever
+//! takes long happens then, and holds up nobody. [`Primacy::step`] asks whether the tenure still
+//! lasts and answers with a [`Step`]; the change is made while the step lives, which should be
+//! short. A hand-over ends the old tenure, waits for the steps that live, and only then tells the
+//! new primary. So from the moment that a client hears that it is primary, nothing of an earlier
+//! one comes in force any more, whatever it had begun.
 //!
-//! All that is decided under the lock of the roles is decided at once; between such decisions code waits only at the gate and for
-//! the turn of the arbiter. Tests may therefore play every order of events by choosing who goes on at these places.
+//! All that is decided under the lock of the roles is decided at once; between such decisions code
+//! waits only at the gate and for the turn of the arbiter. Tests may therefore play every order of
+//! events by choosing who goes on at these places.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -69,7 +72,8 @@ impl Primacy {
     /// The tenure of the client that gives this election id.
     ///
     /// # Errors
-    /// NOT_FOUND for an unknown role, PERMISSION_DENIED for who is not its primary (P4Runtime 1.5, chapter 12).
+    /// NOT_FOUND for an unknown role, PERMISSION_DENIED for who is not its primary (P4Runtime 1.5,
+    /// chapter 12).
     pub fn admit(&self, role: &str, election: Option<&v1::Uint128>) -> Result<Tenure, Status> {
         let roles = self.roles();
         if !roles.knows(role) {
@@ -106,7 +110,8 @@ impl Primacy {
         lost()
     }
 
-    /// Takes a client's arbitration update and, if the client becomes primary by it, hands over (section 5.3).
+    /// Takes a client's arbitration update and, if the client becomes primary by it, hands over
+    /// (section 5.3).
     ///
     /// # Errors
     /// The status that ends the stream (P4Runtime 1.5, section 5.3).

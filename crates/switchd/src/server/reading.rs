@@ -1,10 +1,11 @@
-//! One read: its entities are gathered and encoded, and all show one moment of what the control plane decides (P4Runtime 1.5,
-//! sections 13.3 and 13.4).
+//! One read: its entities are gathered and encoded, and all show one moment of what the control
+//! plane decides (P4Runtime 1.5, sections 13.3 and 13.4).
 //!
-//! It begins on the state itself, where writers wait for it. As soon as one does, or the client is slow, it goes on with a copy that
-//! is its own or shared with other reads of the same moment, and writers go on too. What packets change (counters, meters,
-//! registers, times) is not copied: a read of that stays with the state, never waits for its client while a writer waits, and what
-//! the client has not taken is kept in memory, within bounds.
+//! It begins on the state itself, where writers wait for it. As soon as one does, or the client is
+//! slow, it goes on with a copy that is its own or shared with other reads of the same moment, and
+//! writers go on too. What packets change (counters, meters, registers, times) is not copied: a
+//! read of that stays with the state, never waits for its client while a writer waits, and what the
+//! client has not taken is kept in memory, within bounds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Reads in progress: how many, whose, and on which threads. Reads need no election, so whoever connects may start them; nobody may
-//! keep them from others by taking nothing of the answers.
+//! Reads in progress: how many, whose, and on which threads. Reads need no election, so whoever
+//! connects may start them; nobody may keep them from others by taking nothing of the answers.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -47,7 +47,8 @@ pub struct Reads {
     idle: Arc<AtomicUsize>,
     count: AtomicU64,
     open: Mutex<BTreeMap<u64, Open>>,
-    /// Held by the read that looks at the state itself: writers wait for one read at most, not for all.
+    /// Held by the read that looks at the state itself: writers wait for one read at most, not for
+    /// all.
     look: Mutex<()>,
     /// Reads that wait to look.
     looking: AtomicUsize,
@@ -157,8 +158,8 @@ impl Reads {
         }
     }
 
-    /// Ends a read that holds what others wait for, a thread or only memory: the one whose client has taken nothing for longest,
-    /// if that is too long. Whether there was one.
+    /// Ends a read that holds what others wait for, a thread or only memory: the one whose client
+    /// has taken nothing for longest, if that is too long. Whether there was one.
     pub fn end_stalled(&self, of_threads: bool) -> bool {
         let open = self.open();
         let answers = open.values().map(|read| &read.answer);
@@ -174,8 +175,8 @@ impl Reads {
         true
     }
 
-    /// Closes the connection of a read that is over and whose client has taken nothing for longest, not even the end: that reaches
-    /// nobody who keeps the stream's window shut.
+    /// Closes the connection of a read that is over and whose client has taken nothing for longest,
+    /// not even the end: that reaches nobody who keeps the stream's window shut.
     fn close_abandoned(&self) {
         let open = self.open();
         let longest = open.values().max_by_key(|read| read.answer.abandoned());
@@ -200,7 +201,8 @@ impl Reads {
         });
         let unavailable =
             |e: &dyn std::fmt::Display| Status::unavailable(format!("no thread: {e}"));
-        // Each thread that is idle takes a job; one that is counted as idle and was just given one is no loss, for permits are few.
+        // Each thread that is idle takes a job; one that is counted as idle and was just given one
+        // is no loss, for permits are few.
         let waiting = self.queue.len();
         let threads = self.threads.load(Ordering::Relaxed);
         if self.idle.load(Ordering::Acquire) <= waiting && threads < self.limits.read_threads {
@@ -229,7 +231,8 @@ impl Reads {
         self.looking.load(Ordering::Acquire) > 0
     }
 
-    /// A copy of the state at a revision, shared by all who need one; `None` if there is no room for it beside others.
+    /// A copy of the state at a revision, shared by all who need one; `None` if there is no room
+    /// for it beside others.
     pub fn copy(&self, revision: u64, contents: &PipelineState) -> Option<Arc<Copy>> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         copies.retain(|(_, copy)| copy.strong_count() > 0);

@@ -1,4 +1,5 @@
-//! The state of a pipeline as updates that make it again: to carry it over to another program, and to save and restore it.
+//! The state of a pipeline as updates that make it again: to carry it over to another program, and
+//! to save and restore it.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::translate::pipeline_state::PipelineState;
 use crate::translate::refusal::Refusal;
 use crate::translate::{self, table, update_of};
 
-/// The requests that read everything, in the order in which it can be written again: what others refer to first.
+/// The requests that read everything, in the order in which it can be written again: what others
+/// refer to first.
 fn requests(contents: &PipelineState) -> Vec<Entity> {
     let engine = |kind| {
         Entity::PacketReplicationEngineEntry(v1::PacketReplicationEngineEntry {
@@ -116,7 +118,8 @@ pub fn replay(contents: &PipelineState, take: &mut dyn FnMut(v1::Update)) -> Res
     Ok(())
 }
 
-/// Removes the entries that the program itself installed and that may be changed: what is replayed has those that remained.
+/// Removes the entries that the program itself installed and that may be changed: what is replayed
+/// has those that remained.
 pub fn clear(engine: &EngineHandle, contents: &mut PipelineState) -> Result<(), Refusal> {
     let mut updates: Vec<Bytes> = Vec::new();
     for schema in contents.schema.tables.values() {
@@ -157,7 +160,8 @@ pub fn make(
     contents.commit(delta)
 }
 
-/// Brings the state of one pipeline into another that does not run yet (RECONCILE_AND_COMMIT, P4Runtime 1.5, chapter 14).
+/// Brings the state of one pipeline into another that does not run yet (RECONCILE_AND_COMMIT,
+/// P4Runtime 1.5, chapter 14).
 ///
 /// # Errors
 /// INVALID_ARGUMENT, naming what the new program has no place for.

@@ -1,4 +1,5 @@
-//! Who may write: election ids per role, who is primary, and what a role may touch (P4Runtime 1.5, chapter 5).
+//! Who may write: election ids per role, who is primary, and what a role may touch (P4Runtime 1.5,
+//! chapter 5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +16,9 @@ use super::outbox::Outbox;
 /// One client's stream.
 pub type StreamId = u64;
 
-/// What a role may do; agreed as a `google.protobuf.Struct` with any of the keys `write` and `read` (lists of names or ids of P4Info
-/// objects, and `packet_replication_engine`), `packet_in`, `packet_out` and `pipeline` (booleans).
+/// What a role may do; agreed as a `google.protobuf.Struct` with any of the keys `write` and `read`
+/// (lists of names or ids of P4Info objects, and `packet_replication_engine`), `packet_in`,
+/// `packet_out` and `pipeline` (booleans).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     write: Option<BTreeSet<String>>,
@@ -95,8 +97,9 @@ struct Client {
     outbox: Outbox,
 }
 
-/// An uninterrupted time of one client, with one election id, as primary of a role. Another client that comes with the same id, or the same one
-/// after somebody else was primary, has another tenure.
+/// An uninterrupted time of one client, with one election id, as primary of a role. Another client
+/// that comes with the same id, or the same one after somebody else was primary, has another
+/// tenure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenure {
     role: String,
@@ -173,7 +176,8 @@ impl Roles {
         }
     }
 
-    /// A new role must have room (P4Runtime 1.5 has every role remembered until the switch restarts).
+    /// A new role must have room (P4Runtime 1.5 has every role remembered until the switch
+    /// restarts).
     fn check_room(&self, name: &str, limits: &Limits) -> Result<(), Status> {
         if name.len() > limits.role_name {
             let most = limits.role_name;
@@ -265,13 +269,15 @@ impl Roles {
         Ok(Outcome::Backup)
     }
 
-    /// Nobody is primary for a while: the one before, if it is another, is told who comes, and with which role config.
+    /// Nobody is primary for a while: the one before, if it is another, is told who comes, and with
+    /// which role config.
     pub fn dethrone(&mut self, name: &str, next: StreamId, config: Option<prost_types::Any>) {
         let Some(role) = self.roles.get_mut(name) else {
             return;
         };
         let id = role.clients.get(&next).and_then(|c| c.election);
-        // The others hear of the new primary, which is not told before the writes of the old one are done (P4Runtime 1.5, section 5.4).
+        // The others hear of the new primary, which is not told before the writes of the old one
+        // are done (P4Runtime 1.5, section 5.4).
         role.highest = id.max(role.highest);
         role.holder
             .take_if(|holder| (holder.stream, holder.election) != (next, id));
@@ -302,7 +308,8 @@ impl Roles {
         }
     }
 
-    /// A client has gone. Without its primary a role has none until the next arbitration (P4Runtime 1.5, section 5.3).
+    /// A client has gone. Without its primary a role has none until the next arbitration (P4Runtime
+    /// 1.5, section 5.3).
     pub fn leave(&mut self, name: &str, stream: StreamId) {
         let Some(role) = self.roles.get_mut(name) else {
             return;
@@ -414,7 +421,8 @@ impl Roles {
         self.roles.get(name).and_then(|r| r.permissions.clone())
     }
 
-    /// Sends something to the primaries of the roles that may have it; what a slow client cannot take is lost and counted.
+    /// Sends something to the primaries of the roles that may have it; what a slow client cannot
+    /// take is lost and counted.
     pub fn publish(
         &mut self,
         may: impl Fn(Option<&Permissions>) -> bool,

@@ -23,7 +23,8 @@ use super::stream::{Shared, Stream};
 /// The version of the standard that is served (P4Runtime 1.5, chapter 17).
 pub const API_VERSION: &str = "1.5.0";
 
-/// Updates that are made on the connection's own task; larger batches must not hold up other connections.
+/// Updates that are made on the connection's own task; larger batches must not hold up other
+/// connections.
 const INLINE: usize = 4096;
 
 type Answers<T> = Pin<Box<dyn MessageStream<Item = Result<T, Status>> + Send>>;

@@ -1,8 +1,10 @@
-//! Failed batches: one `p4.Error` per update in the details of the status (P4Runtime 1.5, chapters 10 and 12.3).
+//! Failed batches: one `p4.Error` per update in the details of the status (P4Runtime 1.5, chapters
+//! 10 and 12.3).
 //!
-//! gRPC sends details in a trailer, which clients bound: to 8 KB by default, or, as the specification advises (appendix "gRPC
-//! Metadata Maximum Size"), to 8192 bytes and 100 more per update. Messages are kept whole as long as they fit, those of the first
-//! failures before the others; the codes are always all there.
+//! gRPC sends details in a trailer, which clients bound: to 8 KB by default, or, as the
+//! specification advises (appendix "gRPC Metadata Maximum Size"), to 8192 bytes and 100 more per
+//! update. Messages are kept whole as long as they fit, those of the first failures before the
+//! others; the codes are always all there.
 
 use p4runtime::google::rpc;
 use p4runtime::p4::v1;

@@ -141,7 +141,8 @@ impl Stream {
         role.ok_or_else(|| Refusal::denied("the stream has no role: arbitrate first"))
     }
 
-    /// A packet of the primary goes to the CPU port; what does not fit P4Info is dropped (P4Runtime 1.5, section 16.1).
+    /// A packet of the primary goes to the CPU port; what does not fit P4Info is dropped (P4Runtime
+    /// 1.5, section 16.1).
     fn packet_out(&self, packet: &v1::PacketOut) -> Result<(), Refusal> {
         let (role, switch) = (self.role()?, &self.shared.switch);
         let (primary, permissions) = {

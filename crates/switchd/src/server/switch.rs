@@ -1,4 +1,5 @@
-//! The device behind the service: its roles, its pipelines, and the order in which batches are made.
+//! The device behind the service: its roles, its pipelines, and the order in which batches are
+//! made.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -42,7 +43,8 @@ impl Pipelines {
     }
 }
 
-/// Updates of a batch that is read before it is its turn: what has been read takes more room than what came.
+/// Updates of a batch that is read before it is its turn: what has been read takes more room than
+/// what came.
 const AHEAD: usize = 4096;
 
 /// The device.
@@ -72,7 +74,8 @@ fn no_pipeline() -> Status {
 }
 
 impl Switch {
-    /// A device without program, whose pushed programs `builder` builds, and whose state is kept in `store` if there is one.
+    /// A device without program, whose pushed programs `builder` builds, and whose state is kept in
+    /// `store` if there is one.
     #[must_use]
     pub fn new(
         device_id: u64,
@@ -120,7 +123,8 @@ impl Switch {
         self.writers.load(Ordering::Acquire) > 0
     }
 
-    /// The pipelines' revision: while they are held to read, the same number means the same content.
+    /// The pipelines' revision: while they are held to read, the same number means the same
+    /// content.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
@@ -151,7 +155,8 @@ impl Switch {
     /// Leave for a batch.
     ///
     /// # Errors
-    /// NOT_FOUND for another device or an unknown role, PERMISSION_DENIED for who is not its primary.
+    /// NOT_FOUND for another device or an unknown role, PERMISSION_DENIED for who is not its
+    /// primary.
     pub async fn step_to_write(&self, request: &EncodedWrite) -> Result<Step, Status> {
         self.check_device(request.device_id)?;
         let election = request.election_id.as_ref();
@@ -162,10 +167,11 @@ impl Switch {
     /// Makes a batch of updates (chapter 12). When it returns, the data plane has it.
     ///
     /// # Errors
-    /// The status of the whole, with one error per update in its details where single updates failed; INTERNAL, and nothing is done, if
-    /// an update cannot be decoded.
+    /// The status of the whole, with one error per update in its details where single updates
+    /// failed; INTERNAL, and nothing is done, if an update cannot be decoded.
     pub fn write(&self, step: &Step, request: &EncodedWrite) -> Result<(), Status> {
-        // While another batch is made, this one is read, unless each update is to be decoded and looked at.
+        // While another batch is made, this one is read, unless each update is to be decoded and
+        // looked at.
         let reader = self.reader().clone();
         let short = step.permissions().is_none() && request.updates.len() <= AHEAD;
         let ahead = reader.iter().filter(|_| short);
@@ -174,7 +180,8 @@ impl Switch {
         let mut pipelines = self.pipelines_mut();
         let running = pipelines.saved.is_none();
         let pipeline = pipelines.current_mut().ok_or_else(no_pipeline)?;
-        // P4Runtime 1.5, section 12.2: all three modes; both that are all-or-nothing reach the data plane as a whole.
+        // P4Runtime 1.5, section 12.2: all three modes; both that are all-or-nothing reach the data
+        // plane as a whole.
         let whole = match v1::write_request::Atomicity::try_from(request.atomicity) {
             Ok(v1::write_request::Atomicity::ContinueOnError) => false,
             Ok(_) => true,
@@ -205,8 +212,8 @@ impl Switch {
         Err(batch_status(request.updates.len(), &refusals))
     }
 
-    /// Makes a batch in a pipeline, keeps it on disk if the pipeline is the one that runs, and gives it to the data plane. Refused
-    /// updates come back with their places.
+    /// Makes a batch in a pipeline, keeps it on disk if the pipeline is the one that runs, and
+    /// gives it to the data plane. Refused updates come back with their places.
     pub(super) fn put_in_force(
         &self,
         pipeline: &mut Pipeline,
@@ -222,7 +229,8 @@ impl Switch {
             .stage(&mut staging, &schema, &request.updates, ahead, whole)
             .map_err(|e| Refusal::internal(e.to_string()))?;
         if running && let Some(store) = self.store().as_mut() {
-            // Nothing may be in force that would not survive: if it cannot be kept, it is taken back.
+            // Nothing may be in force that would not survive: if it cannot be kept, it is taken
+            // back.
             let kept = store.batch(request, &refusals, whole);
             kept.map_err(|e| Refusal::unavailable(format!("the state cannot be saved: {e}")))?;
         }
@@ -234,8 +242,9 @@ impl Switch {
         Ok(refusals)
     }
 
-    /// Sets the pipeline (P4Runtime 1.5, chapter 14). A bad program leaves the old one running. Until the program is built nothing is
-    /// held up, and the call may be dropped at any time: then nothing happens. The build ends when the client is no longer primary.
+    /// Sets the pipeline (P4Runtime 1.5, chapter 14). A bad program leaves the old one running.
+    /// Until the program is built nothing is held up, and the call may be dropped at any time: then
+    /// nothing happens. The build ends when the client is no longer primary.
     ///
     /// # Errors
     /// See the chapter.
@@ -349,8 +358,8 @@ impl Switch {
         })
     }
 
-    /// Runs a pipeline that the switch is started with, as if a client had pushed it. It is built here: whoever starts a switch may as well
-    /// wait for its program.
+    /// Runs a pipeline that the switch is started with, as if a client had pushed it. It is built
+    /// here: whoever starts a switch may as well wait for its program.
     ///
     /// # Errors
     /// INVALID_ARGUMENT for a program that does not run; the old one goes on.
@@ -385,7 +394,8 @@ impl Switch {
             .map(|p| p.response(wanted)))
     }
 
-    /// Writes the whole state to disk, if it is kept there, and gives its folder back: nothing is saved after that.
+    /// Writes the whole state to disk, if it is kept there, and gives its folder back: nothing is
+    /// saved after that.
     pub fn save(&self) {
         let pipelines = self.pipelines();
         let mut store = self.store();

@@ -298,7 +298,8 @@ fn set_register(call: &Call<'_>, range: Option<(i32, i32)>, value: i64) -> Outco
     })
 }
 
-/// A cell is written as the type of the program's cells has it: the low bits of the number, and its sign above 64.
+/// A cell is written as the type of the program's cells has it: the low bits of the number, and its
+/// sign above 64.
 fn register_entry(
     schema: &Schema,
     array: &ArraySchema,

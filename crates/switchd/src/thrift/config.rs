@@ -1,4 +1,5 @@
-//! The program as a whole: its JSON, another one, its state, the parameters of its hashes. And what is not served: learning.
+//! The program as a whole: its JSON, another one, its state, the parameters of its hashes. And what
+//! is not served: learning.
 
 use md5::{Digest as _, Md5};
 use p4exec::Update;
@@ -103,8 +104,8 @@ pub(super) fn swap_configs(call: &Call<'_>) -> Outcome {
     }
 }
 
-/// The same program anew: without entries, counts, multicast groups and nodes. As in BMv2, clone sessions and the
-/// parameters of hashes stay.
+/// The same program anew: without entries, counts, multicast groups and nodes. As in BMv2, clone
+/// sessions and the parameters of hashes stay.
 pub(super) fn reset_state(call: &Call<'_>) -> Outcome {
     let switch = &call.subject.switch;
     let running = {

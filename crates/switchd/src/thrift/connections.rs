@@ -1,4 +1,5 @@
-//! Clients of the Thrift services: one thread each, a bounded number of them, with bounded messages.
+//! Clients of the Thrift services: one thread each, a bounded number of them, with bounded
+//! messages.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, ErrorKind, Read, Write as _};
@@ -24,7 +25,8 @@ use crate::server::limits::{Places, Taken};
 /// What clients may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections in all. A further one takes the place of the one that has been idle for longest, or is closed.
+    /// Connections in all. A further one takes the place of the one that has been idle for longest,
+    /// or is closed.
     pub connections: usize,
     /// How long a connection must be idle to lose its place.
     pub idle: Duration,

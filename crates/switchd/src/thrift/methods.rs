@@ -46,7 +46,8 @@ macro_rules! methods {
     };
 }
 
-/// The methods. The two words after a service say whether its methods take a context and have an exception.
+/// The methods. The two words after a service say whether its methods take a context and have an
+/// exception.
 const METHODS: &[Method] = methods! {
     "standard" true true {
         bm_mt_get_num_entries => tables::num_entries,

@@ -1,10 +1,12 @@
-//! The Thrift services of BMv2's `simple_switch`, for the tools that speak them: `runtime_CLI`, `simple_switch_CLI`, p4-utils.
+//! The Thrift services of BMv2's `simple_switch`, for the tools that speak them: `runtime_CLI`,
+//! `simple_switch_CLI`, p4-utils.
 //!
-//! The interface is that of behavioral-model: `standard.thrift`, `simple_pre.thrift`, `simple_pre_lag.thrift` and `simple_switch.thrift`,
-//! multiplexed over TBinaryProtocol. [`methods`] lists every method of it, [`value`] reads and writes their messages, [`connections`]
-//! serves clients. The methods themselves work on the same state as the P4Runtime server and mostly by its updates
-//! ([`crate::server::switch::Switch::amend`]), so a change by either side is seen by the other: [`tables`], [`profiles`], [`arrays`],
-//! [`replication`], [`ports`], [`config`].
+//! The interface is that of behavioral-model: `standard.thrift`, `simple_pre.thrift`,
+//! `simple_pre_lag.thrift` and `simple_switch.thrift`, multiplexed over TBinaryProtocol.
+//! [`methods`] lists every method of it, [`value`] reads and writes their messages, [`connections`]
+//! serves clients. The methods themselves work on the same state as the P4Runtime server and mostly
+//! by its updates ([`crate::server::switch::Switch::amend`]), so a change by either side is seen by
+//! the other: [`tables`], [`profiles`], [`arrays`], [`replication`], [`ports`], [`config`].
 //!
 //! Thrift knows no arbitration: whoever connects may change everything.
 
@@ -87,7 +89,8 @@ type Outcome = Result<Option<Value>, Fault>;
 struct Memory {
     /// The program; what belongs to another one is forgotten.
     schema: Option<Arc<Schema>>,
-    /// How often a slot was freed by a client of this interface: part of an entry's handle, as in BMv2.
+    /// How often a slot was freed by a client of this interface: part of an entry's handle, as in
+    /// BMv2.
     versions: BTreeMap<(TableId, Slot), u8>,
     replication: replication::Nodes,
 }
@@ -103,7 +106,8 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// What is remembered about the program that runs now. Calls that change or name entries hold it: they come one after the other.
+    /// What is remembered about the program that runs now. Calls that change or name entries hold
+    /// it: they come one after the other.
     fn memory(&self) -> MutexGuard<'_, Memory> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let pipelines = self.subject.switch.pipelines();

@@ -1,4 +1,5 @@
-//! `bm_mt_act_prof_*`: members and groups of action profiles. A handle is an id of P4Runtime less one, for those begin at 1.
+//! `bm_mt_act_prof_*`: members and groups of action profiles. A handle is an id of P4Runtime less
+//! one, for those begin at 1.
 
 use p4exec::tables::profile::{Group, Member};
 use p4exec::tables::{ActionProfile, GroupId, MemberId};
@@ -43,7 +44,8 @@ impl From<Refusal> for Refused {
 }
 
 impl Refused {
-    /// `missing` and `used` are the codes for what is not there and for what something else refers to.
+    /// `missing` and `used` are the codes for what is not there and for what something else refers
+    /// to.
     fn fault(self, missing: i32, used: i32) -> Fault {
         match self {
             Self::Fault(fault) => fault,

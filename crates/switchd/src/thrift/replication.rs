@@ -1,8 +1,8 @@
 //! `bm_mc_*` and `mirroring_*`: multicast groups and clone sessions.
 //!
-//! BMv2 makes nodes (copies to some ports with one number) and puts them into groups; P4Runtime and the data plane know only groups
-//! with their copies. The nodes are kept here. The groups of the switch decide: what a P4Runtime client made of a group becomes nodes
-//! when it is looked at.
+//! BMv2 makes nodes (copies to some ports with one number) and puts them into groups; P4Runtime and
+//! the data plane know only groups with their copies. The nodes are kept here. The groups of the
+//! switch decide: what a P4Runtime client made of a group becomes nodes when it is looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -226,7 +226,8 @@ fn group_update(
     )
 }
 
-/// Changes the nodes; the groups that `change` names follow. If one is refused the nodes stay as they were.
+/// Changes the nodes; the groups that `change` names follow. If one is refused the nodes stay as
+/// they were.
 fn change<T>(
     call: &Call<'_>,
     change: impl FnOnce(&mut Nodes) -> Result<(Vec<u16>, T), Fault>,

@@ -1,7 +1,8 @@
 //! `bm_mt_*`: tables, their entries and what counts and measures them.
 //!
-//! An entry's handle is its slot, and in the upper byte how often a client of this interface freed the slot: a handle of an entry that
-//! was deleted is known as such. P4Runtime's priorities are turned round, since there the largest wins and here the smallest.
+//! An entry's handle is its slot, and in the upper byte how often a client of this interface freed
+//! the slot: a handle of an entry that was deleted is known as such. P4Runtime's priorities are
+//! turned round, since there the largest wins and here the smallest.
 
 use std::cell::OnceCell;
 
@@ -483,7 +484,8 @@ pub(super) fn indirect_reset_default_entry(call: &Call<'_>) -> Outcome {
     reset_default(call, true)
 }
 
-/// The default entry of a table with a profile is an action here: no member or group can be in its place.
+/// The default entry of a table with a profile is an action here: no member or group can be in its
+/// place.
 fn refuse_default(call: &Call<'_>, target: &Target) -> Outcome {
     let name = call.args.text(2)?;
     call.look(code::INVALID_TABLE_NAME, |contents| {

@@ -1,5 +1,6 @@
-//! Values of Thrift's protocol. A message describes itself, so one reader and one writer serve all methods; what a method expects
-//! is checked by the accessors of [`Fields`]. Depth, number and length of what is read are bounded.
+//! Values of Thrift's protocol. A message describes itself, so one reader and one writer serve all
+//! methods; what a method expects is checked by the accessors of [`Fields`]. Depth, number and
+//! length of what is read are bounded.
 
 use thrift::protocol::{
     TFieldIdentifier, TInputProtocol, TListIdentifier, TMapIdentifier, TOutputProtocol,

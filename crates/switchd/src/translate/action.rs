@@ -135,7 +135,8 @@ pub struct WriteContext<'a> {
 }
 
 impl WriteContext<'_> {
-    /// Reads a port as the program's control plane knows ports: by its number, the standard's number of the CPU port, or its name.
+    /// Reads a port as the program's control plane knows ports: by its number, the standard's
+    /// number of the CPU port, or its name.
     ///
     /// # Errors
     /// INVALID_ARGUMENT if there can be no such port.

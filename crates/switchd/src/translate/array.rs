@@ -37,7 +37,8 @@ pub fn cell(data: &v1::CounterData) -> CounterCell {
 /// Rates and bursts of a two-rate three-colour meter (P4Runtime 1.5, section 9.4).
 ///
 /// # Errors
-/// INVALID_ARGUMENT if one is negative, the committed rate exceeds the peak rate, or an excess burst is given.
+/// INVALID_ARGUMENT if one is negative, the committed rate exceeds the peak rate, or an excess
+/// burst is given.
 pub fn meter_config(given: &v1::MeterConfig) -> Result<MeterConfig, Refusal> {
     if given.eburst != 0 {
         return Err(Refusal::invalid(
@@ -76,8 +77,8 @@ pub fn meter_message(config: &MeterConfig) -> v1::MeterConfig {
     }
 }
 
-/// What a meter has marked by colour (P4Runtime 1.5, section 9.4.3); a colour that is left out has marked nothing. Clients may
-/// only set it back to zero.
+/// What a meter has marked by colour (P4Runtime 1.5, section 9.4.3); a colour that is left out has
+/// marked nothing. Clients may only set it back to zero.
 ///
 /// # Errors
 /// INVALID_ARGUMENT if a client gives a number.

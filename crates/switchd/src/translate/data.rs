@@ -1,6 +1,7 @@
 //! Values of any P4 type, as registers hold and digests carry them (P4Runtime 1.5, section 8.4).
 //!
-//! The executor knows a value of an aggregate type as its scalar leaves side by side, in order of declaration.
+//! The executor knows a value of an aggregate type as its scalar leaves side by side, in order of
+//! declaration.
 
 use p4exec::value::Bits;
 use p4runtime::p4::config::v1 as info;

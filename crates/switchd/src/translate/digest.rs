@@ -1,4 +1,5 @@
-//! How digests are delivered (P4Runtime 1.5, section 9.8); the delivery itself is in `server::digests`.
+//! How digests are delivered (P4Runtime 1.5, section 9.8); the delivery itself is in
+//! `server::digests`.
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::digest_entry::Config;

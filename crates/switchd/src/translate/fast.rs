@@ -1,8 +1,9 @@
-//! The short way for the common updates: an entry of a table with direct actions, straight from the bytes of the wire into the packed
-//! words of the table, without a message or anything allocated in between.
+//! The short way for the common updates: an entry of a table with direct actions, straight from the
+//! bytes of the wire into the packed words of the table, without a message or anything allocated in
+//! between.
 //!
-//! It takes only what is right in every respect. Whatever it does not take, or the table refuses, goes the long way, which finds the
-//! same fault again and can say what it is.
+//! It takes only what is right in every respect. Whatever it does not take, or the table refuses,
+//! goes the long way, which finds the same fault again and can say what it is.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use quantities::Nanos;
 use super::schema::{FieldSchema, Schema, TableSchema};
 use super::wire::{Fields, Value};
 
-/// What reading updates needs; it says nothing of the state, so that a batch can be read before it is its turn.
+/// What reading updates needs; it says nothing of the state, so that a batch can be read before it
+/// is its turn.
 #[derive(Clone)]
 pub struct Reader {
     schema: Arc<Schema>,
@@ -96,8 +98,8 @@ impl<'a> Short<'a> {
         })
     }
 
-    /// Makes it if it can; `noted` says whether some entry of a table has a note, which only the long way minds. The idle timeout that
-    /// was given comes back, zero if none was.
+    /// Makes it if it can; `noted` says whether some entry of a table has a note, which only the
+    /// long way minds. The idle timeout that was given comes back, zero if none was.
     pub(super) fn make(
         &self,
         transaction: &mut Transaction<'_>,
@@ -175,7 +177,8 @@ fn only(tag: u32, message: &[u8]) -> Option<&[u8]> {
     inner
 }
 
-/// The type of an encoded `Update` (fields 1 and 2), and the `TableEntry` (2 of `Entity`) that it is about.
+/// The type of an encoded `Update` (fields 1 and 2), and the `TableEntry` (2 of `Entity`) that it
+/// is about.
 fn open(update: &[u8]) -> Option<(Type, Given<'_>)> {
     let (mut verb, mut entity) = (Type::Unspecified, None);
     for field in Fields::of(update) {
@@ -214,7 +217,8 @@ fn open(update: &[u8]) -> Option<(Type, Given<'_>)> {
     Some((verb, given))
 }
 
-/// The value of a match (field 1 of every kind but ranges), and its mask or prefix length (field 2), if it has such.
+/// The value of a match (field 1 of every kind but ranges), and its mask or prefix length (field
+/// 2), if it has such.
 fn value_and_second(kind: &[u8]) -> Option<(&[u8], Option<Value<'_>>)> {
     let (mut value, mut second): (&[u8], _) = (&[], None);
     for field in Fields::of(kind) {

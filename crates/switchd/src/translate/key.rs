@@ -9,7 +9,8 @@ use super::refusal::Refusal;
 use super::schema::FieldSchema;
 use super::value;
 
-/// Reads a key: every field at most once, in any order; left out is "don't care" (P4Runtime 1.5, section 9.1.1).
+/// Reads a key: every field at most once, in any order; left out is "don't care" (P4Runtime 1.5,
+/// section 9.1.1).
 ///
 /// # Errors
 /// INVALID_ARGUMENT or OUT_OF_RANGE, naming the field.

@@ -1,5 +1,6 @@
-//! Between P4Runtime's messages and the executor's state: one file per kind of entity, each with its `write`, which says what
-//! steps an update takes, and its `read`, which hands out the entities that a request asks for.
+//! Between P4Runtime's messages and the executor's state: one file per kind of entity, each with
+//! its `write`, which says what steps an update takes, and its `read`, which hands out the entities
+//! that a request asks for.
 
 pub mod action;
 pub mod array;
@@ -209,7 +210,8 @@ pub fn read(
     }
 }
 
-/// The id of the P4Info object that an entity is part of, by which roles divide the switch; `None` for the replication engine.
+/// The id of the P4Info object that an entity is part of, by which roles divide the switch; `None`
+/// for the replication engine.
 #[must_use]
 pub fn subject(entity: &Entity) -> Option<u32> {
     let table = |entry: &Option<Box<v1::TableEntry>>| entry.as_ref().map(|e| e.table_id);

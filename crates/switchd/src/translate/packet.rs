@@ -1,5 +1,6 @@
-//! Packets to and from the controller: the header that P4Info describes is a list of named fields on the wire of P4Runtime and
-//! the first bytes of the packet on the CPU port (P4Runtime 1.5, sections 6.4.6 and 16.1).
+//! Packets to and from the controller: the header that P4Info describes is a list of named fields
+//! on the wire of P4Runtime and the first bytes of the packet on the CPU port (P4Runtime 1.5,
+//! sections 6.4.6 and 16.1).
 
 use p4exec::value::Bits;
 use p4runtime::p4::v1;
@@ -46,7 +47,8 @@ pub fn packet_out(schema: &Schema, packet: &v1::PacketOut) -> Result<Vec<u8>, Re
     Ok(bytes)
 }
 
-/// The message of a packet that left by the CPU port. One that is shorter than the header has no fields.
+/// The message of a packet that left by the CPU port. One that is shorter than the header has no
+/// fields.
 #[must_use]
 pub fn packet_in(schema: &Schema, packet: Vec<u8>) -> v1::PacketIn {
     let Some(header) = &schema.packet_in else {

@@ -1,4 +1,5 @@
-//! What one pipeline holds: the schema, the control plane's copy of the state, and the notes that only the control plane needs.
+//! What one pipeline holds: the schema, the control plane's copy of the state, and the notes that
+//! only the control plane needs.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -74,7 +75,8 @@ pub struct Notes {
     notes: BTreeMap<NoteKey, Note>,
     one_shots: BTreeMap<TableId, OneShots>,
     undone: Vec<NoteUndo>,
-    /// The shortest idle timeout asked for since somebody took note of it, in nanoseconds; [`u64::MAX`] for none.
+    /// The shortest idle timeout asked for since somebody took note of it, in nanoseconds;
+    /// [`u64::MAX`] for none.
     shortest_idle: AtomicU64,
 }
 
@@ -202,7 +204,8 @@ impl PipelineState {
         }
     }
 
-    /// A copy of what the control plane decides, to be read while this one goes on. It does not know what packets change.
+    /// A copy of what the control plane decides, to be read while this one goes on. It does not
+    /// know what packets change.
     #[must_use]
     pub fn copy(&self) -> Self {
         let notes = Notes {
@@ -256,7 +259,8 @@ impl PipelineState {
         &self.notes.notes
     }
 
-    /// The shortest idle timeout that entries were given since this was asked last, in nanoseconds; `None` if none was.
+    /// The shortest idle timeout that entries were given since this was asked last, in nanoseconds;
+    /// `None` if none was.
     #[must_use]
     pub fn take_shortest_idle(&self) -> Option<u64> {
         let shortest = self.notes.shortest_idle.swap(u64::MAX, Ordering::Relaxed);
@@ -354,9 +358,10 @@ impl<'b> Staging<'b> {
         delta.unwrap_or_default()
     }
 
-    /// Makes encoded updates one after the other, the common sort without decoding them; of each, `told` hears what came of it, and says
-    /// whether to go on. Each is made as a whole or not at all. `ahead` is what [`PipelineState::reader`] has read of them already, in
-    /// their places, or nothing. `check` may refuse what was decoded.
+    /// Makes encoded updates one after the other, the common sort without decoding them; of each,
+    /// `told` hears what came of it, and says whether to go on. Each is made as a whole or not at
+    /// all. `ahead` is what [`PipelineState::reader`] has read of them already, in their places, or
+    /// nothing. `check` may refuse what was decoded.
     ///
     /// # Errors
     /// [`DecodeError`] if an update is none; those before it were made then.
@@ -505,8 +510,8 @@ impl<'b> Staging<'b> {
         self.notes.notes.contains_key(&key).then_some(key)
     }
 
-    /// Counts a one-shot entry that changed. All of a profile together must fit into it, as if they were members and groups
-    /// (P4Runtime 1.5, sections 6.4.3 and 9.2.3).
+    /// Counts a one-shot entry that changed. All of a profile together must fit into it, as if they
+    /// were members and groups (P4Runtime 1.5, sections 6.4.3 and 9.2.3).
     fn count_one_shot(
         &mut self,
         table: TableId,
@@ -535,7 +540,8 @@ impl<'b> Staging<'b> {
         }
     }
 
-    /// For a change of an entry of a table with a profile: the size of the set it was and will be, if it is one-shot.
+    /// For a change of an entry of a table with a profile: the size of the set it was and will be,
+    /// if it is one-shot.
     fn aside(&self, update: &Update) -> Option<(TableId, Option<u64>, Option<u64>)> {
         let one_shot = |table: TableId, action: &EntryAction| match action {
             EntryAction::OneShot(calls) => {

@@ -1,4 +1,5 @@
-//! Why the control plane is refused: a canonical code and a message that says which field and what was expected.
+//! Why the control plane is refused: a canonical code and a message that says which field and what
+//! was expected.
 
 use p4exec::StateError;
 use p4exec::tables::TableError;
@@ -10,7 +11,8 @@ use tonic::Code;
 
 use crate::engine::EngineError;
 
-/// The space of [`v1::Error::code`] (P4Runtime 1.5, chapter 10); the codes in it are canonical ones.
+/// The space of [`v1::Error::code`] (P4Runtime 1.5, chapter 10); the codes in it are canonical
+/// ones.
 const SPACE: &str = "switchwright";
 
 /// A refusal.

@@ -16,7 +16,8 @@ use super::schema::Schema;
 use super::value::port_number;
 use super::{Sink, Steps, Verb};
 
-/// Copies, and for each those that take its place while its port is down; no lists at all if there are no backups.
+/// Copies, and for each those that take its place while its port is down; no lists at all if there
+/// are no backups.
 #[derive(Default)]
 struct Given {
     replicas: Vec<Replica>,
@@ -45,7 +46,8 @@ fn rid(instance: u32) -> Result<u16, Refusal> {
 /// The most copies of one packet: a packet may cause 4096 passes, and copies may be copied.
 pub const MAX_REPLICAS: usize = 1024;
 
-/// The backups of a replica: each on a port of its own, and none twice in all of the group (P4Runtime 1.5, section 9.5).
+/// The backups of a replica: each on a port of its own, and none twice in all of the group
+/// (P4Runtime 1.5, section 9.5).
 fn backups(
     around: &WriteContext<'_>,
     primary: Replica,

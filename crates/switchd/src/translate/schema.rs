@@ -1,7 +1,8 @@
-//! P4Info and program put together: every id of the control plane with the thing of the program it names, and every width checked.
+//! P4Info and program put together: every id of the control plane with the thing of the program it
+//! names, and every width checked.
 //!
-//! The ids are those of the P4Info given (P4Runtime 1.5, chapter 14); what it names must be in the program and look as it says.
-//! Widths may differ only where P4Info says that a type is translated.
+//! The ids are those of the P4Info given (P4Runtime 1.5, chapter 14); what it names must be in the
+//! program and look as it says. Widths may differ only where P4Info says that a type is translated.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -32,7 +33,8 @@ pub struct FieldSchema {
     pub names: Option<Arc<PortNames>>,
     /// How entries match it.
     pub kind: MatchKind,
-    /// How the program's table holds such a match: in BMv2's JSON, which knows no optional fields, as ternary.
+    /// How the program's table holds such a match: in BMv2's JSON, which knows no optional fields,
+    /// as ternary.
     pub held_as: MatchKind,
 }
 
@@ -108,7 +110,8 @@ pub struct TableSchema {
     pub counter: Option<u32>,
     /// The id of its direct meter.
     pub meter: Option<u32>,
-    /// Whether its entries can take the short way: direct actions, unsigned keys, entries that are not const.
+    /// Whether its entries can take the short way: direct actions, unsigned keys, entries that are
+    /// not const.
     pub fast: bool,
 }
 
@@ -125,7 +128,8 @@ pub struct ProfileSchema {
     pub with_selector: bool,
     /// The most a group may hold; 0 leaves it open.
     pub max_group_size: u32,
-    /// What a group's size counts: members (with the largest weight, 0 for any) or, `None`, weights.
+    /// What a group's size counts: members (with the largest weight, 0 for any) or, `None`,
+    /// weights.
     pub max_member_weight: Option<u32>,
     /// Whether the switch decides weights, and clients leave them out.
     pub weights_disallowed: bool,
@@ -190,7 +194,8 @@ pub struct Schema {
     pub program: Arc<ValidProgram>,
     /// Named types, for registers and digests.
     pub types: info::P4TypeInfo,
-    /// The names by which the control plane knows ports, if the program has a type for that: replicas and watched ports are named so too.
+    /// The names by which the control plane knows ports, if the program has a type for that:
+    /// replicas and watched ports are named so too.
     pub port_names: Option<Arc<PortNames>>,
     /// Tables by id.
     pub tables: BTreeMap<u32, TableSchema>,
@@ -243,7 +248,8 @@ impl Schema {
     /// Puts both together.
     ///
     /// # Errors
-    /// INVALID_ARGUMENT naming the first thing that does not fit; UNIMPLEMENTED for one whose values are strings that nobody can translate.
+    /// INVALID_ARGUMENT naming the first thing that does not fit; UNIMPLEMENTED for one whose
+    /// values are strings that nobody can translate.
     pub fn new(
         program: Arc<ValidProgram>,
         given: &info::P4Info,
@@ -290,7 +296,8 @@ impl Schema {
         Ok(schema)
     }
 
-    /// A port as the program's control plane knows ports: by its number in the shortest form, or by its name.
+    /// A port as the program's control plane knows ports: by its number in the shortest form, or by
+    /// its name.
     #[must_use]
     pub fn port_bytes(&self, port: PortId) -> Vec<u8> {
         match &self.port_names {
@@ -608,7 +615,8 @@ impl Builder<'_> {
                 Some(Size::SumOfMembers(sum)) => Some(unsigned(sum.max_member_weight)),
                 _ => None,
             };
-            // On Tofino the object that tables draw from is the selector, and P4Info has the profile's name.
+            // On Tofino the object that tables draw from is the selector, and P4Info has the
+            // profile's name.
             let used = users
                 .first()
                 .and_then(|t| self.program.tables[t.table].implementation);

@@ -136,8 +136,8 @@ fn note(entry: &v1::TableEntry, explicit: bool) -> Note {
     }
 }
 
-/// What an entry says besides key and action. A modification is the whole snapshot: without configuration the meter is reset, and
-/// only the counter stays (P4Runtime 1.5, section 9.1).
+/// What an entry says besides key and action. A modification is the whole snapshot: without
+/// configuration the meter is reset, and only the counter stays (P4Runtime 1.5, section 9.1).
 fn options(
     table: &TableSchema,
     entry: &v1::TableEntry,
@@ -253,7 +253,8 @@ fn insert(
     Ok(steps)
 }
 
-/// The whole snapshot: what is left out goes back to its default, but for the action and the counter (P4Runtime 1.5, section 9.1).
+/// The whole snapshot: what is left out goes back to its default, but for the action and the
+/// counter (P4Runtime 1.5, section 9.1).
 fn modify(
     contents: &View<'_>,
     around: &WriteContext<'_>,
@@ -313,7 +314,8 @@ fn modify(
     Ok(steps)
 }
 
-/// The steps for the direct resources of an entry whose action cannot be changed, or of the default entry.
+/// The steps for the direct resources of an entry whose action cannot be changed, or of the default
+/// entry.
 fn direct(
     around: &WriteContext<'_>,
     table: &TableSchema,
@@ -366,7 +368,8 @@ fn check_style(
     }
 }
 
-/// Always there: MODIFY only; no action brings back the program's own (P4Runtime 1.5, section 9.1.3).
+/// Always there: MODIFY only; no action brings back the program's own (P4Runtime 1.5, section
+/// 9.1.3).
 fn default_entry(
     contents: &View<'_>,
     around: &WriteContext<'_>,
@@ -409,7 +412,8 @@ fn default_entry(
     Ok(steps)
 }
 
-/// Tables with a profile may only have the program's own default action (P4Runtime 1.5, section 9.1.3).
+/// Tables with a profile may only have the program's own default action (P4Runtime 1.5, section
+/// 9.1.3).
 fn check_indirect_default(
     contents: &View<'_>,
     table: &TableSchema,

@@ -1,10 +1,11 @@
-//! Types whose values the control plane writes in another way than the program (`@p4runtime_translation`; P4Runtime 1.5, sections
-//! 7.2.1 and 18.1).
+//! Types whose values the control plane writes in another way than the program
+//! (`@p4runtime_translation`; P4Runtime 1.5, sections 7.2.1 and 18.1).
 //!
-//! *To a number of another width:* the number is the same on both sides, and one that the program has no room for is OUT_OF_RANGE.
+//! *To a number of another width:* the number is the same on both sides, and one that the program
+//! has no room for is OUT_OF_RANGE.
 //!
-//! *To a string:* ports have names ([`PortNames`]); nothing else has, and a program that asks for it is refused
-//! rather than taken for one whose strings are numbers.
+//! *To a string:* ports have names ([`PortNames`]); nothing else has, and a program that asks for
+//! it is refused rather than taken for one whose strings are numbers.
 
 use std::sync::Arc;
 
@@ -77,8 +78,9 @@ impl Builder<'_> {
             })
     }
 
-    /// The widths of a controller header's fields on the CPU port. P4Info has them, but of a translated type it has the control plane's:
-    /// then they are those of the program's header with the same fields.
+    /// The widths of a controller header's fields on the CPU port. P4Info has them, but of a
+    /// translated type it has the control plane's: then they are those of the program's header with
+    /// the same fields.
     pub(super) fn header_widths(
         &self,
         name: &str,
@@ -126,8 +128,8 @@ impl Builder<'_> {
     }
 }
 
-/// Whether values of a translated type are ports: P4Info does not say what a type means but by its name and URI, such as sonic-pins'
-/// `port_id_t` or PSA's `p4.org/psa/v1/PortId_t`.
+/// Whether values of a translated type are ports: P4Info does not say what a type means but by its
+/// name and URI, such as sonic-pins' `port_id_t` or PSA's `p4.org/psa/v1/PortId_t`.
 fn is_port_type(name: &str, translation: &info::P4NewTypeTranslation) -> bool {
     let last = translation.uri.rsplit('/').next().unwrap_or_default();
     [name, last]

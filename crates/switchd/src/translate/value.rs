@@ -32,7 +32,8 @@ fn hex(bytes: &[u8]) -> String {
     format!("0x{shown}{rest}")
 }
 
-/// Reads a value of any zero-padded length (P4Runtime 1.5, section 8.3): empty or too large is OUT_OF_RANGE.
+/// Reads a value of any zero-padded length (P4Runtime 1.5, section 8.3): empty or too large is
+/// OUT_OF_RANGE.
 ///
 /// # Errors
 /// A refusal that says which value and how wide it may be.

@@ -21,7 +21,8 @@ fn find(schema: &Schema, id: u32) -> Result<&ValueSetSchema, Refusal> {
 /// Replaces the members.
 ///
 /// # Errors
-/// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS for a member given twice; RESOURCE_EXHAUSTED comes from the state.
+/// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS for a member given twice; RESOURCE_EXHAUSTED comes
+/// from the state.
 pub fn write(contents: &View<'_>, verb: Verb, given: &v1::ValueSetEntry) -> Result<Steps, Refusal> {
     verb.only_modify("value set")?;
     let schema = find(contents.schema, given.value_set_id)?;

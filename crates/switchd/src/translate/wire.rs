@@ -11,8 +11,8 @@ pub(super) enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message, in the order in which they were written; `None` where one cannot be read, or is of a kind that no
-/// P4Runtime entry has, and the last then.
+/// The fields of a message, in the order in which they were written; `None` where one cannot be
+/// read, or is of a kind that no P4Runtime entry has, and the last then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a>(&'a [u8]);
 

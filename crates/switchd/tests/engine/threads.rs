@@ -1,4 +1,5 @@
-//! Several data-plane threads: what packets count adds up, registers lose nothing, batches are seen whole, commands reach all.
+//! Several data-plane threads: what packets count adds up, registers lose nothing, batches are seen
+//! whole, commands reach all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +12,8 @@ use switchd::engine::{ExecutorKind, Retired};
 
 use super::*;
 
-/// The first byte says where a frame leaves and is its flow with the next one. Objects, what ingress does after the table, and what the table
-/// has besides are the case's own.
+/// The first byte says where a frame leaves and is its flow with the next one. Objects, what
+/// ingress does after the table, and what the table has besides are the case's own.
 fn program(objects: &str, ingress: &str, table: &str) -> String {
     format!(
         r"

@@ -99,8 +99,9 @@ async fn p20_a_thousand_errors_arrive() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn p22_concurrent_batches_are_as_one_after_the_other() {
-    // Each batch writes its own number into the same keys, in another order, as a whole. Whatever the interleaving: all keys
-    // show the same batch in the end, and every read on the way shows one batch only.
+    // Each batch writes its own number into the same keys, in another order, as a whole. Whatever
+    // the interleaving: all keys show the same batch in the end, and every read on the way shows
+    // one batch only.
     let rig = Rig::start().await;
     let mut client = rig.ready().await;
     const KEYS: u8 = 20;

@@ -1,4 +1,5 @@
-//! Pushed programs are built in a child process: within limits, one at a time, and nobody else waits.
+//! Pushed programs are built in a child process: within limits, one at a time, and nobody else
+//! waits.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -61,8 +62,8 @@ fn gated(gate: &Path) -> ServerConfig {
     ))
 }
 
-/// Processes that this test process has started and that run still, by what they run. Tests of one process run side by side: each
-/// looks for a word of its own.
+/// Processes that this test process has started and that run still, by what they run. Tests of one
+/// process run side by side: each looks for a word of its own.
 fn children(word: &str) -> Vec<u32> {
     let own = std::process::id();
     let mut found = Vec::new();

@@ -1,5 +1,6 @@
-//! p4runtime-shell from PyPI, unmodified. `P4RUNTIME_CLIENTS` names a Python that has it (CI makes one); otherwise it is installed
-//! in an environment of the test's own the first time, and where that cannot be done the test says so.
+//! p4runtime-shell from PyPI, unmodified. `P4RUNTIME_CLIENTS` names a Python that has it (CI makes
+//! one); otherwise it is installed in an environment of the test's own the first time, and where
+//! that cannot be done the test says so.
 
 use std::path::PathBuf;
 use std::process::Command;

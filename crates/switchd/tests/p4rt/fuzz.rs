@@ -1,7 +1,7 @@
 //! The fuzzer against our own server: every generated program, and one with everything.
 //!
-//! A small share runs always. `FUZZ_UPDATES=400000 cargo test -p switchwright-switchd --release --test p4rt fuzz` runs as many updates against
-//! each program.
+//! A small share runs always. `FUZZ_UPDATES=400000 cargo test -p switchwright-switchd --release
+//! --test p4rt fuzz` runs as many updates against each program.
 
 use conformance::fuzz::{FuzzConfig, FuzzReport, fuzz};
 use p4runtime::p4::v1;

@@ -1,5 +1,5 @@
-//! A client's program sees built-in files only, however it spells its includes: no byte of a file of the switch's machine
-//! is in an answer or in the log.
+//! A client's program sees built-in files only, however it spells its includes: no byte of a file
+//! of the switch's machine is in an answer or in the log.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,8 @@ fn parts(status: &Status) -> Vec<Vec<u8>> {
     parts
 }
 
-/// Files with the secret, and how a program can name them: whole paths, one upwards from here, names that look built in.
+/// Files with the secret, and how a program can name them: whole paths, one upwards from here,
+/// names that look built in.
 fn plant(folder: &Path) -> Vec<String> {
     let here = std::env::current_dir().unwrap();
     let mut names = Vec::new();

@@ -1,9 +1,10 @@
-//! Arbitration, changes and departures of several clients in every order: nothing of an earlier primary comes in force once a later one
-//! knows that it is primary, and nobody waits for ever.
+//! Arbitration, changes and departures of several clients in every order: nothing of an earlier
+//! primary comes in force once a later one knows that it is primary, and nobody waits for ever.
 //!
-//! The clients are tasks on the server's own code, driven by hand: at each place where code waits, or where a test says that others may come in
-//! between, one task that can go on is chosen. A play is the list of these choices; small scenes are played in all ways, large ones
-//! in many random ones.
+//! The clients are tasks on the server's own code, driven by hand: at each place where code waits,
+//! or where a test says that others may come in between, one task that can go on is chosen. A play
+//! is the list of these choices; small scenes are played in all ways, large ones in many random
+//! ones.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -546,7 +547,8 @@ fn three_clients_do_whatever_comes_to_mind() {
             let mut key = 0;
             let mut tasks = Vec::new();
             for client in 0..NAMES.len() {
-                // Election ids of different clients differ: an id is all that a call shows of who made it.
+                // Election ids of different clients differ: an id is all that a call shows of who
+                // made it.
                 let mut election = client as u64 + 1;
                 let mut deeds = vec![Deed::Arbitrate(election)];
                 for _ in 0..6 {

@@ -1,4 +1,5 @@
-//! What clients cannot take: memory, threads, connections and roles beyond the limits; and that slow readers see one moment.
+//! What clients cannot take: memory, threads, connections and roles beyond the limits; and that
+//! slow readers see one moment.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
@@ -55,7 +56,8 @@ control D(packet_out b, in H h) { apply { b.emit(h.h); } }
 V1Switch(P(), V(), I(), E(), V(), D()) main;
 "#;
 
-/// Entries that are more than a client's window, the server's and the sockets' buffers hold together.
+/// Entries that are more than a client's window, the server's and the sockets' buffers hold
+/// together.
 const ENTRIES: u32 = 80_000;
 
 fn limited(change: impl FnOnce(&mut Limits)) -> ServerConfig {
@@ -594,7 +596,8 @@ async fn one_shot_sets_and_replicas_have_limits() {
     }
 }
 
-/// The environment of the process that serves for [`readers_that_take_nothing_do_not_fill_the_memory`].
+/// The environment of the process that serves for
+/// [`readers_that_take_nothing_do_not_fill_the_memory`].
 const CHILD: &str = "P4RT_LIMITS_SERVER";
 
 /// Not a test of its own: the server as a process, until its input ends.
@@ -679,7 +682,8 @@ async fn readers_that_take_nothing_do_not_fill_the_memory() {
     }
     let after = peak(child.id());
     println!("{before} MiB before, {after} MiB with readers; {writes} writes");
-    // What slow readers may hold by the limits; a copy of the state for each reader would be gigabytes.
+    // What slow readers may hold by the limits; a copy of the state for each reader would be
+    // gigabytes.
     let limit = (Limits::DEFAULT.copies + Limits::DEFAULT.answers) as u64 >> 20;
     assert!(
         after < before + limit,

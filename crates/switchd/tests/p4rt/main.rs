@@ -1,4 +1,5 @@
-//! The server, point by point of what P4Runtime servers get wrong and clients rely on. Each test names its points.
+//! The server, point by point of what P4Runtime servers get wrong and clients rely on. Each test
+//! names its points.
 #![allow(
     clippy::cloned_ref_to_slice_refs,
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! What the standard leaves open and this switch has: meters that count per colour, direct resources of default entries, backup
-//! replicas.
+//! What the standard leaves open and this switch has: meters that count per colour, direct
+//! resources of default entries, backup replicas.
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
@@ -86,7 +86,8 @@ async fn meters_count_what_they_mark_by_colour() {
         found[0].meter_counter_data.as_deref(),
         Some(&marked([1, 1, 3]))
     );
-    // A modification that does not speak of it leaves it; one that does sets it to zero, and to nothing else.
+    // A modification that does not speak of it leaves it; one that does sets it to zero, and to
+    // nothing else.
     client.write(vec![modify(policed.clone())]).await.unwrap();
     let found = client.entries(filter.clone()).await;
     assert_eq!(
@@ -115,7 +116,8 @@ async fn meters_count_what_they_mark_by_colour() {
         found[0].meter_counter_data.as_deref(),
         Some(&marked([0, 0, 0]))
     );
-    // Indexed meters do so too: all seven packets were of kind 3, and without a configuration all are green.
+    // Indexed meters do so too: all seven packets were of kind 3, and without a configuration all
+    // are green.
     let meter_id = rig.info.meters[0].preamble.as_ref().unwrap().id;
     let cell = |index, counter_data| {
         Entity::MeterEntry(v1::MeterEntry {

@@ -1,4 +1,5 @@
-//! p4c's BMv2 JSON has no optional match: it writes such keys as ternary, and P4Info alone says what they are.
+//! p4c's BMv2 JSON has no optional match: it writes such keys as ternary, and P4Info alone says
+//! what they are.
 
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as Set;

@@ -1,5 +1,6 @@
-//! Concurrent clients' batches are serialisable (P4Runtime 1.5, section 13.4): random batches of many clients, and in the end a search for one
-//! order, each client's own kept, that explains every response, every read on the way and the final state.
+//! Concurrent clients' batches are serialisable (P4Runtime 1.5, section 13.4): random batches of
+//! many clients, and in the end a search for one order, each client's own kept, that explains every
+//! response, every read on the way and the final state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,7 +113,8 @@ struct Search<'a> {
     history: &'a History,
     read: &'a BTreeSet<State>,
     last: &'a State,
-    /// Where it has been in vain: how far each client was, the state, and which reads were explained.
+    /// Where it has been in vain: how far each client was, the state, and which reads were
+    /// explained.
     vain: BTreeSet<(Vec<usize>, State, BTreeSet<State>)>,
 }
 

@@ -1,4 +1,5 @@
-//! State on disk: what comes back after a stop, a kill, a torn or a damaged file; and that it is one switch's alone.
+//! State on disk: what comes back after a stop, a kill, a torn or a damaged file; and that it is
+//! one switch's alone.
 
 use std::fs::{self, Permissions};
 use std::io::Write as _;

@@ -298,7 +298,8 @@ pub fn arbitration(device_id: u64, election: Option<u64>, role: &str) -> Asked {
 }
 
 impl Client {
-    /// A client that has arbitrated; what it was answered is still in its inbox if `election` loses.
+    /// A client that has arbitrated; what it was answered is still in its inbox if `election`
+    /// loses.
     pub async fn open(connection: Connection, election: Option<u64>, role: &str) -> Self {
         let mut client = Self::silent(connection, election, role).await;
         client.say(arbitration(0, election, role)).await;

@@ -784,7 +784,8 @@ fn program(c: &mut Client, port: u16) {
     assert_eq!(call("bm_swap_configs", &[]), done());
 }
 
-/// In BMv2 `reset_state` takes away multicast groups and nodes, and leaves clone sessions and the parameters of hashes.
+/// In BMv2 `reset_state` takes away multicast groups and nodes, and leaves clone sessions and the
+/// parameters of hashes.
 #[test]
 fn a_reset_leaves_clone_sessions_and_takes_nodes() {
     let rig = Rig::ready();

@@ -19,7 +19,8 @@ pub struct Prices {
     pub fiber: Vec<FiberPrice>,
     /// What fibers cost that are longer than all of these.
     pub further_fiber: Option<FurtherFiber>,
-    /// Transceivers, by rising reach. Through an OCS the last is taken, which has power to spare (FC23 appendix A.4.3).
+    /// Transceivers, by rising reach. Through an OCS the last is taken, which has power to spare
+    /// (FC23 appendix A.4.3).
     pub transceivers: Vec<TransceiverPrice>,
 }
 
@@ -213,7 +214,8 @@ impl Prices {
 }
 
 impl Cabling<'_> {
-    /// What all of it costs. Lengths are those between places: what a cable needs within racks is not known.
+    /// What all of it costs. Lengths are those between places: what a cable needs within racks is
+    /// not known.
     ///
     /// # Errors
     /// [`PriceError`].

@@ -148,8 +148,8 @@ pub(super) fn ocs_names(count: u32) -> impl Iterator<Item = String> {
 /// OCSs in a rack.
 const OCS_PER_RACK: u32 = 4;
 
-/// FC23's layout (appendix A.4.1): switches in columns of racks on both sides of those of OCSs; with `racks` to a column, or as many as
-/// make the cables shortest. Also how many.
+/// FC23's layout (appendix A.4.1): switches in columns of racks on both sides of those of OCSs;
+/// with `racks` to a column, or as many as make the cables shortest. Also how many.
 pub(super) fn columns(
     topology: &Topology,
     ocs_count: u32,

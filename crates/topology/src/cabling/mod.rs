@@ -1,8 +1,10 @@
-//! Cables of a network: from which port to which, how long, of what kind, and what they cost (FC23 appendix A.4).
+//! Cables of a network: from which port to which, how long, of what kind, and what they cost (FC23
+//! appendix A.4).
 //!
-//! Racks stand on a grid and cables run along its lines (Manhattan distance). Within a rack they are copper, between racks fiber with
-//! a transceiver at every switch port. Links between switches may run through optical circuit switches (OCSs) or patch panels: each
-//! link is then two cables and a circuit.
+//! Racks stand on a grid and cables run along its lines (Manhattan distance). Within a rack they
+//! are copper, between racks fiber with a transceiver at every switch port. Links between switches
+//! may run through optical circuit switches (OCSs) or patch panels: each link is then two cables
+//! and a circuit.
 
 mod cost;
 mod floor;
@@ -24,8 +26,8 @@ pub use floor::{Floor, FloorError, Place};
 /// How a network is to be cabled.
 #[derive(Clone, Debug, Default)]
 pub struct CablingOptions {
-    /// Where racks stand; `None` for FC23's layout of appendix A.4.1: a rack for each switch with its hosts, in columns on both sides
-    /// of one column of OCSs, four to a rack.
+    /// Where racks stand; `None` for FC23's layout of appendix A.4.1: a rack for each switch with
+    /// its hosts, in columns on both sides of one column of OCSs, four to a rack.
     pub floor: Option<Floor>,
     /// Racks of a column, in that layout; `None` for as many as make the cables shortest.
     pub racks_per_column: Option<u32>,
@@ -288,7 +290,8 @@ impl<'a> Cabling<'a> {
 
 type Plugs = Vec<(LinkId, [Plug; 2])>;
 
-/// The ends of every cable, those of hosts first, and the circuits; OCS ports are given out in the order of links.
+/// The ends of every cable, those of hosts first, and the circuits; OCS ports are given out in the
+/// order of links.
 fn plugs(topology: &Topology, through: &[Option<u32>]) -> (Plugs, Vec<Circuit>) {
     let ends = |id: LinkId| {
         let link = topology.link(id);

@@ -6,8 +6,8 @@ use crate::{LinkId, NodeId, SwitchId, Topology};
 /// The most OCSs.
 const MOST: u32 = 1_000_000;
 
-/// The OCS of every link between switches, by link: the topology's own, else, where OCSs have `ports` ports, one that as few others of
-/// the link's switches run through as can be.
+/// The OCS of every link between switches, by link: the topology's own, else, where OCSs have
+/// `ports` ports, one that as few others of the link's switches run through as can be.
 pub(super) fn assign(
     topology: &Topology,
     ports: Option<u16>,
@@ -63,7 +63,8 @@ fn joined(topology: &Topology, id: LinkId) -> Option<(SwitchId, SwitchId)> {
     }
 }
 
-/// Links over OCSs, as many as a switch has links at most times the number of OCSs that have a port for every switch (FC23 section 3.3).
+/// Links over OCSs, as many as a switch has links at most times the number of OCSs that have a port
+/// for every switch (FC23 section 3.3).
 fn spread(topology: &Topology, links: &[LinkId], ports: u16) -> Vec<u32> {
     let ends: Vec<(SwitchId, SwitchId)> = links
         .iter()

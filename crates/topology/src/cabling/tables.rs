@@ -44,8 +44,9 @@ fn names(topology: &Topology, plug: Plug) -> (String, String) {
 }
 
 impl Cabling<'_> {
-    /// A line for every cable, as CSV: what is plugged in where, how far that is in places of the grid and, where its pitch is known, in
-    /// metres, and the link of which it is the whole or a half.
+    /// A line for every cable, as CSV: what is plugged in where, how far that is in places of the
+    /// grid and, where its pitch is known, in metres, and the link of which it is the whole or a
+    /// half.
     #[must_use]
     pub fn cables_csv(&self) -> String {
         csv_of(

@@ -41,7 +41,8 @@ fn through(ports: u16) -> CablingOptions {
     }
 }
 
-/// Every port of a switch that has a link has one cable, every port of an OCS one, and circuits join the two halves of links.
+/// Every port of a switch that has a link has one cable, every port of an OCS one, and circuits
+/// join the two halves of links.
 fn assert_complete(cabling: &Cabling<'_>) {
     let mut plugs = BTreeMap::new();
     for cable in &cabling.cables {
@@ -67,8 +68,8 @@ fn assert_complete(cabling: &Cabling<'_>) {
     assert!(plugs.is_empty(), "{plugs:?}");
 }
 
-/// Table 4, Flattened Clos of 32-port switches: OCSs, transceivers, kilometres of copper, and cost without fiber, which the paper's
-/// exceeds by that of fibers.
+/// Table 4, Flattened Clos of 32-port switches: OCSs, transceivers, kilometres of copper, and cost
+/// without fiber, which the paper's exceeds by that of fibers.
 #[test]
 fn it_costs_what_the_paper_says() {
     for (switches, fabric_ports, ocs, copper, transceivers, without_fiber, cost) in [

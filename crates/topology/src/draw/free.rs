@@ -181,7 +181,8 @@ fn circle(order: &[SwitchId], spacing: f64) -> Vec<Point> {
     places
 }
 
-/// Fruchterman and Reingold's simulation, started from a circle: all switches repel, linked ones attract.
+/// Fruchterman and Reingold's simulation, started from a circle: all switches repel, linked ones
+/// attract.
 fn forced(fabric: &Fabric, spacing: f64) -> Vec<Point> {
     let order: Vec<_> = fabric.switch_ids().collect();
     let mut places = circle(&order, spacing);
@@ -280,8 +281,8 @@ fn around(
     places
 }
 
-/// The middle and size of the widest angle without a link; of near equal ones, that away from the centre,
-/// then that below.
+/// The middle and size of the widest angle without a link; of near equal ones, that away from the
+/// centre, then that below.
 fn widest_gap(links: &mut [f64], at: Point, centre: Point) -> (f64, f64) {
     let away = match (at.x - centre.x).hypot(at.y - centre.y) < 1.0 {
         true => FRAC_PI_2,

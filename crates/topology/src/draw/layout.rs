@@ -146,7 +146,8 @@ impl Layout {
             return Point::new(near.x + x, near.y + 9.0 * dy.signum());
         }
         let at = near.toward(far, 11.0);
-        // A bent link leaves its end at an angle: this far along, it is that far off the straight line.
+        // A bent link leaves its end at an angle: this far along, it is that far off the straight
+        // line.
         let length = dx.hypot(dy).max(1e-6);
         let part = 11.0 / length;
         let lift = 4.0 * bend * part * (1.0 - part);
@@ -174,7 +175,8 @@ fn plugged(topology: &Topology, switch: SwitchId) -> impl Iterator<Item = (LinkI
     })
 }
 
-/// Bends that keep links between the same two nodes apart: 0 for a single one, else evenly to both sides.
+/// Bends that keep links between the same two nodes apart: 0 for a single one, else evenly to both
+/// sides.
 pub(super) fn bends(topology: &Topology, gap: f64) -> Vec<f64> {
     let mut bundles: std::collections::BTreeMap<(NodeId, NodeId), Vec<LinkId>> =
         std::collections::BTreeMap::new();

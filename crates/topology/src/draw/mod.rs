@@ -1,9 +1,9 @@
 //! Drawing a topology as SVG.
 //!
-//! Layered networks are drawn in rows, hosts at the bottom, pods side by side; server-centric ones in rows as
-//! well; all others in a circle or by simulated forces. What fits is labelled: names, hosts, port numbers.
-//! As networks grow, port numbers go first, then hosts, then names, so that the shape stays legible.
-//! The same topology gives the same picture.
+//! Layered networks are drawn in rows, hosts at the bottom, pods side by side; server-centric ones
+//! in rows as well; all others in a circle or by simulated forces. What fits is labelled: names,
+//! hosts, port numbers. As networks grow, port numbers go first, then hosts, then names, so that
+//! the shape stays legible. The same topology gives the same picture.
 
 mod free;
 mod layout;

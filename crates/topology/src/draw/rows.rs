@@ -99,7 +99,8 @@ pub(super) fn layered(topology: &Topology) -> Layout {
     arrange(topology, &rows)
 }
 
-/// Servers in the lowest row with their hosts, the switches above in as many rows as a server has links.
+/// Servers in the lowest row with their hosts, the switches above in as many rows as a server has
+/// links.
 pub(super) fn server_centric(topology: &Topology) -> Layout {
     let (servers, switches): (Vec<_>, Vec<_>) = topology
         .switch_ids()

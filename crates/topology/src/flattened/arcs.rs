@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::{FlattenedLinks, number};
 
-/// Arcs are numbered by the node that they leave; node `rank * switches + switch` is a switch in a rank.
+/// Arcs are numbered by the node that they leave; node `rank * switches + switch` is a switch in a
+/// rank.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arcs {
     /// `first[v]..first[v + 1]` are the arcs that leave node `v`.

@@ -1,13 +1,15 @@
 //! Disjoint paths up and down: min-cost max-flow over the virtual graph (FC23 section 3.2).
 //!
-//! The graph has 2k - 1 ranks of all switches: layers 1 to k upward, then k - 1 to 1 downward. An arc over a link
-//! leads to the next rank, costs 1 and carries one path; an arc within a switch leads to the next rank, costs nothing and
-//! carries any number. Paths go from rank 0 of the source to the last rank of the target.
+//! The graph has 2k - 1 ranks of all switches: layers 1 to k upward, then k - 1 to 1 downward. An
+//! arc over a link leads to the next rank, costs 1 and carries one path; an arc within a switch
+//! leads to the next rank, costs nothing and carries any number. Paths go from rank 0 of the source
+//! to the last rank of the target.
 //!
-//! Paths are found one by one along shortest ways of the residual graph. A label bounds from below how far a node is from
-//! the target. Labels begin as exact distances without any path, shared by all sources of a target, and only rise: where a
-//! search turns back, or for everything that a fruitless search has seen. A search follows arcs along which labels fall by
-//! just their cost, so that it finds a way of least cost, and hardly ever turns back.
+//! Paths are found one by one along shortest ways of the residual graph. A label bounds from below
+//! how far a node is from the target. Labels begin as exact distances without any path, shared by
+//! all sources of a target, and only rise: where a search turns back, or for everything that a
+//! fruitless search has seen. A search follows arcs along which labels fall by just their cost, so
+//! that it finds a way of least cost, and hardly ever turns back.
 
 use super::{FlattenedLinks, number};
 use crate::{LinkId, SwitchId};
@@ -28,7 +30,8 @@ pub struct Crossing {
     pub layer: u8,
 }
 
-/// A path from switch to switch, up through the virtual layers, then down. It visits no switch twice.
+/// A path from switch to switch, up through the virtual layers, then down. It visits no switch
+/// twice.
 pub type VirtualPath = Vec<Crossing>;
 
 /// The disjoint paths of one pair of switches, as a count.
@@ -42,8 +45,8 @@ pub struct PathCount {
     pub shortest: u32,
 }
 
-/// Finds the disjoint paths to one switch after the other. What it keeps takes a few bytes for each node and link of
-/// the virtual graph, however many pairs it is asked for.
+/// Finds the disjoint paths to one switch after the other. What it keeps takes a few bytes for each
+/// node and link of the virtual graph, however many pairs it is asked for.
 #[derive(Debug)]
 pub struct Router<'a> {
     graph: &'a FlattenedLinks,
@@ -146,8 +149,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The disjoint paths between two switches, shortest first: as many as there can be, of as few links as so many can
-    /// have. None from a switch to itself.
+    /// The disjoint paths between two switches, shortest first: as many as there can be, of as few
+    /// links as so many can have. None from a switch to itself.
     pub fn paths(&mut self, from: SwitchId, to: SwitchId) -> Vec<VirtualPath> {
         let found = self.count(from, to);
         let mut paths: Vec<_> = (0..found.paths)
@@ -179,7 +182,8 @@ impl<'a> Router<'a> {
         found
     }
 
-    /// The most paths that the links of either end could carry: a path may leave the source downward, too.
+    /// The most paths that the links of either end could carry: a path may leave the source
+    /// downward, too.
     fn limit(&self, source: usize) -> u32 {
         let links = |switch: usize| {
             let of = |step: &super::Step| {
@@ -242,7 +246,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The first wanted arc of the residual graph that leaves a node, after so many that were tried.
+    /// The first wanted arc of the residual graph that leaves a node, after so many that were
+    /// tried.
     #[inline]
     fn residual(
         &self,
@@ -294,7 +299,8 @@ impl<'a> Router<'a> {
 
     /// Looks for a way of least cost; it then stands on the stack.
     fn find(&mut self, source: u32, goal: u32) -> bool {
-        // Beyond the longest path up and down there may be ways over detours of others, but mostly there are none.
+        // Beyond the longest path up and down there may be ways over detours of others, but mostly
+        // there are none.
         let mut checked = 0;
         loop {
             let label = self.labels[source as usize];
@@ -316,7 +322,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// Follows arcs along which labels fall by their cost, raising the labels of nodes where it turns back.
+    /// Follows arcs along which labels fall by their cost, raising the labels of nodes where it
+    /// turns back.
     fn descend(&mut self, source: u32, goal: u32) -> bool {
         self.begin();
         self.visit(source);
@@ -372,7 +379,8 @@ impl<'a> Router<'a> {
         });
     }
 
-    /// Leaves a node whose arcs were all tried; labels beyond them were no less than it is now told.
+    /// Leaves a node whose arcs were all tried; labels beyond them were no less than it is now
+    /// told.
     fn turn_back(&mut self, node: u32, bound: u16) {
         self.stack.pop();
         self.relabel(node, bound);
@@ -399,8 +407,9 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// Raises the labels of all that the last search has seen, by as much as the arcs that leave these nodes
-    /// allow, which is nothing where the search has raised labels itself; false if no arc leaves them.
+    /// Raises the labels of all that the last search has seen, by as much as the arcs that leave
+    /// these nodes allow, which is nothing where the search has raised labels itself; false if no
+    /// arc leaves them.
     fn raise(&mut self) -> bool {
         let mut least = i32::MAX;
         for &node in &self.visited {
@@ -477,7 +486,8 @@ impl<'a> Router<'a> {
         cost
     }
 
-    /// Takes one path out of those that were found, without what lies between two visits of a switch.
+    /// Takes one path out of those that were found, without what lies between two visits of a
+    /// switch.
     fn take_path(&mut self, from: usize) -> VirtualPath {
         let switches = self.graph.switches;
         let mut path = VirtualPath::new();

@@ -1,4 +1,5 @@
-//! Flattened Clos as its routes see it: the virtual layers that links of a topology carry (FC23 section 3).
+//! Flattened Clos as its routes see it: the virtual layers that links of a topology carry (FC23
+//! section 3).
 
 mod arcs;
 mod flow;
@@ -189,7 +190,8 @@ impl FlattenedLinks {
         2 * self.links.len()
     }
 
-    /// The last rank of the virtual graph: rank 0 is layer 1 before a path rises, the last one layer 1 after it has come down.
+    /// The last rank of the virtual graph: rank 0 is layer 1 before a path rises, the last one
+    /// layer 1 after it has come down.
     fn last_rank(&self) -> usize {
         2 * self.steps.len()
     }

@@ -28,7 +28,8 @@ impl<'a> ShortestWays<'a> {
         }
     }
 
-    /// Finds the ways to a switch; `lengths` are those of all arcs, upward ones first, none negative.
+    /// Finds the ways to a switch; `lengths` are those of all arcs, upward ones first, none
+    /// negative.
     pub fn aim(&mut self, target: SwitchId, lengths: &[f64]) {
         let switches = self.graph.switches;
         let last = self.graph.last_rank();

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::{FlattenedLinks, Router, flow::PathCount};
 use crate::SwitchId;
 
-/// Disjoint paths over all pairs of switches. Lengths count links; FC23 counts switches, which is one more.
+/// Disjoint paths over all pairs of switches. Lengths count links; FC23 counts switches, which is
+/// one more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathStatistics {
     /// Unordered pairs of switches: the paths of a pair are those of the opposite pair, reversed.

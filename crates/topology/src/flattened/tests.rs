@@ -24,10 +24,12 @@ fn made(switches: u32, split: &[u16], seed: u64) -> Option<Topology> {
     clos.generate().ok()
 }
 
-/// An arc of the reference's graph: from, to, capacity, cost. Every other arc is the reverse of the one before.
+/// An arc of the reference's graph: from, to, capacity, cost. Every other arc is the reverse of the
+/// one before.
 type Plain = Vec<(usize, usize, u32, i64)>;
 
-/// The virtual graph as FC23 draws it, written down from the topology: nodes u(i, j), d(i, j) and T(i).
+/// The virtual graph as FC23 draws it, written down from the topology: nodes u(i, j), d(i, j) and
+/// T(i).
 fn virtual_graph(topology: &Topology, layers: usize) -> (usize, Plain) {
     let switches = topology.switches().len();
     let up = |switch: usize, layer: usize| switch * (2 * layers + 1) + layer;

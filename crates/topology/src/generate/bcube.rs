@@ -3,11 +3,12 @@
 use super::{Cables, Check, GenerateError, Network};
 use crate::{Role, Switch, SwitchId, Topology};
 
-/// BCube(n, k): n^(k+1) servers of k + 1 fabric ports, and k + 1 levels of n^k switches of n ports. A
-/// switch of level l joins the n servers that differ in digit l of their addresses in base n.
+/// BCube(n, k): n^(k+1) servers of k + 1 fabric ports, and k + 1 levels of n^k switches of n ports.
+/// A switch of level l joins the n servers that differ in digit l of their addresses in base n.
 ///
-/// A server forwards, so it is a switch of [`Role::Server`] with one host: port 1 is the host's, port
-/// l + 2 leads to level l. Servers are named by their digits (`v10`), switches by level and digits.
+/// A server forwards, so it is a switch of [`Role::Server`] with one host: port 1 is the host's,
+/// port l + 2 leads to level l. Servers are named by their digits (`v10`), switches by level and
+/// digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bcube {
     /// Ports per switch.

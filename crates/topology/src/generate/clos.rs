@@ -3,8 +3,8 @@
 use super::{Cables, Check, GenerateError, MAX_PORTS, Network};
 use crate::{Switch, SwitchId, Topology};
 
-/// Two layers: every leaf joins every spine. A leaf's ports are its hosts', then those to spine 1, 2, ...;
-/// a spine's ports lead to leaf 1, 2, ... in turn.
+/// Two layers: every leaf joins every spine. A leaf's ports are its hosts', then those to spine 1,
+/// 2, ...; a spine's ports lead to leaf 1, 2, ... in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clos {
     /// Number of leaves (`leaf1`, ...).
@@ -53,9 +53,9 @@ impl Clos {
 
 /// Three layers: pods in which every leaf joins every aggregation switch, and spines above.
 ///
-/// With `planes`, aggregation switch number i of every pod joins only the spines of plane i, and there
-/// are as many planes as aggregation switches in a pod (the usual data-center fabric); without, every
-/// aggregation switch joins every spine.
+/// With `planes`, aggregation switch number i of every pod joins only the spines of plane i, and
+/// there are as many planes as aggregation switches in a pod (the usual data-center fabric);
+/// without, every aggregation switch joins every spine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreeLayerClos {
     /// Number of pods.
@@ -80,8 +80,8 @@ impl ThreeLayerClos {
     /// Generates the topology.
     ///
     /// # Errors
-    /// [`GenerateError`] if a parameter is out of range, a switch needs too many ports, or the spines
-    /// cannot be split evenly into planes.
+    /// [`GenerateError`] if a parameter is out of range, a switch needs too many ports, or the
+    /// spines cannot be split evenly into planes.
     pub fn generate(&self) -> Result<Topology, GenerateError> {
         let (leaf_ports, aggregation_ports, spine_ports) = self.check()?;
         let name = format!(
@@ -188,8 +188,9 @@ pub(super) fn layer(
         .collect()
 }
 
-/// Joins every lower switch to every upper one by `parallel` links. A lower switch uses the ports after
-/// `lower_base`, an upper one those after `upper_base`, in the order of the switches at the far end.
+/// Joins every lower switch to every upper one by `parallel` links. A lower switch uses the ports
+/// after `lower_base`, an upper one those after `upper_base`, in the order of the switches at the
+/// far end.
 pub(super) fn mesh(
     net: &mut Network,
     lower: &[SwitchId],

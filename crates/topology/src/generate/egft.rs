@@ -17,14 +17,14 @@ pub enum EgftSize {
         hosts: u32,
         /// Ports per switch.
         ports: u16,
-        /// Host bandwidth over uplink bandwidth of a top-of-rack switch, at least 1. The layers above
-        /// are not oversubscribed any further.
+        /// Host bandwidth over uplink bandwidth of a top-of-rack switch, at least 1. The layers
+        /// above are not oversubscribed any further.
         oversubscription: f64,
     },
 }
 
-/// XGFT(h; m; w) with p parallel links: a switch of layer i (from 1) has `down[i]` children, a node of
-/// layer i - 1 has `up[i]` parents, and each such pair is joined by `parallel[i]` links.
+/// XGFT(h; m; w) with p parallel links: a switch of layer i (from 1) has `down[i]` children, a node
+/// of layer i - 1 has `up[i]` parents, and each such pair is joined by `parallel[i]` links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EgftShape {
     /// Children of a switch, per layer (the m of the literature).
@@ -35,8 +35,9 @@ pub struct EgftShape {
     pub parallel: Vec<u32>,
 }
 
-/// An extended generalized fat-tree. Top-of-rack switches are `tor1`, ...; then `spine1`, ... above two
-/// layers, `agg1`, ... and `core1`, ... above three (`layer4-1`, ... beyond). Ports are those to the hosts' side, then those away from it.
+/// An extended generalized fat-tree. Top-of-rack switches are `tor1`, ...; then `spine1`, ... above
+/// two layers, `agg1`, ... and `core1`, ... above three (`layer4-1`, ... beyond). Ports are those
+/// to the hosts' side, then those away from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Egft {
     /// How large it is.
@@ -241,10 +242,10 @@ fn switches(
     Ok((0..width).map(switch).collect())
 }
 
-/// Joins a layer to the one below. The label of a switch is a number in mixed radix, highest digit first:
-/// digit i counts parents (up to `up[i]`) where i is not above the switch's own layer, children (up to
-/// `down[i]`) where it is. Two switches of neighbouring layers are joined if they differ at most in the
-/// digit of the upper layer.
+/// Joins a layer to the one below. The label of a switch is a number in mixed radix, highest digit
+/// first: digit i counts parents (up to `up[i]`) where i is not above the switch's own layer,
+/// children (up to `down[i]`) where it is. Two switches of neighbouring layers are joined if they
+/// differ at most in the digit of the upper layer.
 fn join(
     net: &mut Network,
     shape: &EgftShape,

@@ -59,7 +59,8 @@ fn all_pairs_are_joined_by_ways_up_and_down_or_there_are_more_layers() {
         assert_eq!(set.joined_pairs(1).named, [], "seed {seed}");
         *taken.entry(by_layer(&topology).len() + 1).or_insert(0) += 1;
     }
-    // FC23 section 3.2.3: the fewest layers do for some networks of this size, and one more does for the others.
+    // FC23 section 3.2.3: the fewest layers do for some networks of this size, and one more does
+    // for the others.
     assert_eq!(taken.keys().copied().collect::<Vec<_>>(), [3, 4]);
 }
 

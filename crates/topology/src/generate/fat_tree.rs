@@ -5,7 +5,8 @@ use super::{Cables, Check, GenerateError, Network};
 use crate::Topology;
 
 /// A fat-tree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, k^2/4 cores,
-/// k^3/4 hosts. Aggregation switch i of every pod joins the i-th k/2 cores; core port p leads to pod p.
+/// k^3/4 hosts. Aggregation switch i of every pod joins the i-th k/2 cores; core port p leads to
+/// pod p.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FatTree {
     /// Ports per switch, even.

@@ -14,10 +14,11 @@ use crate::{Switch, Topology};
 /// How often a graph is drawn until one is connected.
 const DRAWS: usize = 100;
 
-/// A Flattened Clos: for every two neighbouring virtual layers a random regular bipartite graph between the ports
-/// of all switches in the one layer and those in the other, never from a switch to itself. Two switches may be
-/// joined by several links, of different layers or in opposite directions. Ports of a switch are its hosts', then
-/// for each pair of layers from the lowest those in its lower layer and those in its upper one.
+/// A Flattened Clos: for every two neighbouring virtual layers a random regular bipartite graph
+/// between the ports of all switches in the one layer and those in the other, never from a switch
+/// to itself. Two switches may be joined by several links, of different layers or in opposite
+/// directions. Ports of a switch are its hosts', then for each pair of layers from the lowest those
+/// in its lower layer and those in its upper one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlattenedClos {
     /// Number of switches.
@@ -26,15 +27,17 @@ pub struct FlattenedClos {
     pub ports: u16,
     /// Ports of each switch that lead to switches; even. The others lead to hosts.
     pub fabric_ports: u16,
-    /// Number of virtual layers; `None` for as many as `split` has, or as are needed to join all pairs of switches with hosts.
+    /// Number of virtual layers; `None` for as many as `split` has, or as are needed to join all
+    /// pairs of switches with hosts.
     pub layers: Option<u8>,
-    /// Links that a switch has from each layer to the next (FC23's a); `None` to divide half of the fabric ports evenly.
+    /// Links that a switch has from each layer to the next (FC23's a); `None` to divide half of the
+    /// fabric ports evenly.
     pub split: Option<Vec<u16>>,
-    /// Whether no two switches are joined by several links. FC23 does not ask for it, but the figures of its smallest network
-    /// (Table 2, 50 switches) are those of such a one.
+    /// Whether no two switches are joined by several links. FC23 does not ask for it, but the
+    /// figures of its smallest network (Table 2, 50 switches) are those of such a one.
     pub single_links: bool,
-    /// Optical circuit switches through which links run, if any do; they bound which links there can be (FC23 section 3.3,
-    /// virtual-layered cabling).
+    /// Optical circuit switches through which links run, if any do; they bound which links there
+    /// can be (FC23 section 3.3, virtual-layered cabling).
     pub optical: Option<OpticalSwitches>,
     /// Seed of the random graphs.
     pub seed: u64,
@@ -43,8 +46,9 @@ pub struct FlattenedClos {
 }
 
 impl FlattenedClos {
-    /// Generates the topology. Where nobody says how many layers there are, it takes as many as [`layers_needed`] says, or more until
-    /// every two switches with hosts are joined by a way up and down (FC23 section 3.2.3, strategy (*)).
+    /// Generates the topology. Where nobody says how many layers there are, it takes as many as
+    /// [`layers_needed`] says, or more until every two switches with hosts are joined by a way up
+    /// and down (FC23 section 3.2.3, strategy (*)).
     ///
     /// # Errors
     /// [`GenerateError`] if a parameter is out of range, or no connected network has that shape.
@@ -297,7 +301,8 @@ fn pair_apart(topology: &Topology) -> Option<(String, String)> {
     Some((name(from), name(to)))
 }
 
-/// Links from a switch's port in one layer to a switch's port in the next; and the OCS, counted from 1 for each pair of layers.
+/// Links from a switch's port in one layer to a switch's port in the next; and the OCS, counted
+/// from 1 for each pair of layers.
 type Links = Vec<(usize, usize, Option<u32>)>;
 
 fn pairs(graphs: &[Links]) -> Edges {
@@ -309,8 +314,8 @@ fn pairs(graphs: &[Links]) -> Edges {
 type Edges = Vec<(usize, usize)>;
 
 /// The fewest virtual layers with which switches have enough common ancestors: the least k with
-/// (1 + s / (2 (k - 1)))^(k - 1) > sqrt(2 N ln N), for N switches of s fabric ports (FC23 section 3.3).
-/// `None` if no k does, given that each layer needs a link to the next.
+/// (1 + s / (2 (k - 1)))^(k - 1) > sqrt(2 N ln N), for N switches of s fabric ports (FC23 section
+/// 3.3). `None` if no k does, given that each layer needs a link to the next.
 #[must_use]
 pub fn layers_needed(switches: u32, fabric_ports: u16) -> Option<u8> {
     let switches = f64::from(switches);
@@ -322,8 +327,8 @@ pub fn layers_needed(switches: u32, fabric_ports: u16) -> Option<u8> {
         .map(|steps| steps + 1)
 }
 
-/// Half of the fabric ports over the steps between layers as evenly as can be; what is left over goes to the last
-/// step, the first, the last but one, and so on (FC23 uses 7-6-7 and 2-2-2-3).
+/// Half of the fabric ports over the steps between layers as evenly as can be; what is left over
+/// goes to the last step, the first, the last but one, and so on (FC23 uses 7-6-7 and 2-2-2-3).
 fn even_split(half: u16, layers: u8) -> Vec<u16> {
     let steps = u16::from(layers) - 1;
     let mut split = vec![half / steps; usize::from(steps)];
@@ -342,8 +347,8 @@ fn joined(split: &[u16]) -> String {
     numbers.join("-")
 }
 
-/// A random bipartite graph between two copies of `nodes` nodes: every node of either side has `degree` edges (less
-/// than `nodes`), none twice, none to its own copy. Sorted.
+/// A random bipartite graph between two copies of `nodes` nodes: every node of either side has
+/// `degree` edges (less than `nodes`), none twice, none to its own copy. Sorted.
 fn bipartite(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Edges {
     let others = nodes - 1;
     if 2 * degree > others {
@@ -360,9 +365,9 @@ fn bipartite(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Edges {
     edges
 }
 
-/// Pairs the ends of both sides at random, then swaps ends until no edge is double or leads to a node's own copy. With the pairs that
-/// are `joined` already, lower number first, no edge joins such a pair, nor do two edges join one; `None` if that was not
-/// found.
+/// Pairs the ends of both sides at random, then swaps ends until no edge is double or leads to a
+/// node's own copy. With the pairs that are `joined` already, lower number first, no edge joins
+/// such a pair, nor do two edges join one; `None` if that was not found.
 fn sparse_bipartite(
     nodes: usize,
     degree: usize,

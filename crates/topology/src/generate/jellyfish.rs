@@ -29,8 +29,8 @@ pub enum JellyfishSize {
     },
 }
 
-/// A random regular graph of switches (`s1`, ...), connected, without parallel links unless there are
-/// too few switches for that. Ports of a switch are its hosts', then those to other switches.
+/// A random regular graph of switches (`s1`, ...), connected, without parallel links unless there
+/// are too few switches for that. Ports of a switch are its hosts', then those to other switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Jellyfish {
     /// How large it is.
@@ -44,7 +44,8 @@ pub struct Jellyfish {
 }
 
 impl Jellyfish {
-    /// Generates the topology. Where switches times fabric ports is odd, one fabric port stays free.
+    /// Generates the topology. Where switches times fabric ports is odd, one fabric port stays
+    /// free.
     ///
     /// # Errors
     /// [`GenerateError`] if a parameter is out of range, or no connected network has that shape.
@@ -120,8 +121,8 @@ impl Jellyfish {
         }
     }
 
-    /// The smallest r with (r / 2 - sqrt(r ln 2)) / (P - r) >= 1 / B: Bollobas' bound on the bisection of
-    /// a random r-regular graph over the host bandwidth of one side.
+    /// The smallest r with (r / 2 - sqrt(r ln 2)) / (P - r) >= 1 / B: Bollobas' bound on the
+    /// bisection of a random r-regular graph over the host bandwidth of one side.
     pub(super) fn fabric_ports(
         &self,
         check: &Check,
@@ -147,8 +148,8 @@ impl Jellyfish {
     }
 }
 
-/// The edges of a random connected graph of `nodes` nodes of the given degree (one node has one less
-/// if nodes times degree is odd), sorted. It has parallel edges only if `degree >= nodes`.
+/// The edges of a random connected graph of `nodes` nodes of the given degree (one node has one
+/// less if nodes times degree is odd), sorted. It has parallel edges only if `degree >= nodes`.
 fn random_regular(nodes: usize, degree: usize, rng: &mut ChaCha8Rng) -> Vec<(usize, usize)> {
     if nodes < 2 {
         return Vec::new();
@@ -184,8 +185,8 @@ fn pairs(nodes: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..nodes).flat_map(move |a| (a + 1..nodes).map(move |b| (a, b)))
 }
 
-/// A random simple graph with the given degrees (even in sum, at most about half the nodes): pair the
-/// stubs at random, then swap ends until no edge is a loop or a double.
+/// A random simple graph with the given degrees (even in sum, at most about half the nodes): pair
+/// the stubs at random, then swap ends until no edge is a loop or a double.
 fn random_simple(degrees: &[usize], rng: &mut ChaCha8Rng) -> Vec<(usize, usize)> {
     let stubs = degrees.iter().enumerate();
     let mut stubs: Vec<_> = stubs
@@ -235,9 +236,9 @@ fn ordered(a: usize, b: usize) -> (usize, usize) {
     (a.min(b), a.max(b))
 }
 
-/// Joins the components of a graph by swaps that keep every degree: an edge (a, b) of one component and
-/// an edge (c, d) of another become (a, c) and (b, d). A swap joins the two unless both edges were
-/// bridges, and with degrees of 2 and more each component has an edge that is none.
+/// Joins the components of a graph by swaps that keep every degree: an edge (a, b) of one component
+/// and an edge (c, d) of another become (a, c) and (b, d). A swap joins the two unless both edges
+/// were bridges, and with degrees of 2 and more each component has an edge that is none.
 fn connect(nodes: usize, edges: &mut [(usize, usize)], rng: &mut ChaCha8Rng) {
     loop {
         let component = components(nodes, &*edges);

@@ -1,4 +1,5 @@
-//! Generators: parameters in, topology out. The same parameters give the same topology, byte for byte.
+//! Generators: parameters in, topology out. The same parameters give the same topology, byte for
+//! byte.
 //!
 //! Every generator is a struct of parameters with a `generate` method that checks them first.
 //! Port order is part of the contract: hosts first, then links toward the hosts, then links away
@@ -199,7 +200,8 @@ impl Network {
         );
     }
 
-    /// Joins a port in virtual layer `layer` to one in the layer above, through an OCS if one is given.
+    /// Joins a port in virtual layer `layer` to one in the layer above, through an OCS if one is
+    /// given.
     fn join_layers(
         &mut self,
         lower: (SwitchId, u16),

@@ -1,8 +1,10 @@
-//! Links between two virtual layers as optical circuit switches (OCSs) can join them: FC23's virtual-layered cabling (section 3.3).
+//! Links between two virtual layers as optical circuit switches (OCSs) can join them: FC23's
+//! virtual-layered cabling (section 3.3).
 //!
-//! Cables from switches to OCSs are laid once, at random; links are circuits through the OCSs, and can be changed later. Every
-//! switch has a cable to twice as many OCSs of a pair of layers as it has links up: half of them to ports of the lower layer, half of
-//! the upper. An OCS joins as many ports of the one layer as of the other.
+//! Cables from switches to OCSs are laid once, at random; links are circuits through the OCSs, and
+//! can be changed later. Every switch has a cable to twice as many OCSs of a pair of layers as it
+//! has links up: half of them to ports of the lower layer, half of the upper. An OCS joins as many
+//! ports of the one layer as of the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +17,8 @@ use rand_chacha::ChaCha8Rng;
 pub struct OpticalSwitches {
     /// Ports of each, for both directions of a cable.
     pub ports: u16,
-    /// By how many times there are more OCSs than a switch has cables to (FC23's eta); `None` for as few as have the ports.
+    /// By how many times there are more OCSs than a switch has cables to (FC23's eta); `None` for
+    /// as few as have the ports.
     pub eta: Option<u32>,
 }
 
@@ -60,8 +63,9 @@ impl OpticalSwitches {
 /// A link: switch in the lower layer, switch in the upper one, OCS.
 pub(super) type Circuit = (usize, usize, usize);
 
-/// Draws the links between two layers, `degree` up from every switch; `joined` are pairs of switches, lower number first, that no
-/// link may join, and no two links then join a pair. `None` if that was not found.
+/// Draws the links between two layers, `degree` up from every switch; `joined` are pairs of
+/// switches, lower number first, that no link may join, and no two links then join a pair. `None`
+/// if that was not found.
 pub(super) fn draw(
     (switches, degree): (usize, usize),
     eta: usize,
@@ -94,8 +98,8 @@ struct Cables {
 }
 
 impl Cables {
-    /// Some cables: a class of switches has all cables to the OCSs of its own, half of them to either side in turn. What an odd class
-    /// leaves over is joined to OCSs of several classes.
+    /// Some cables: a class of switches has all cables to the OCSs of its own, half of them to
+    /// either side in turn. What an odd class leaves over is joined to OCSs of several classes.
     fn new(switches: usize, degree: usize, eta: usize, rng: &mut ChaCha8Rng) -> Self {
         let mut cables = Self {
             ends: [0, 1].map(|_| vec![Vec::new(); 2 * degree * eta]),
@@ -114,7 +118,8 @@ impl Cables {
         };
         let odd: Vec<usize> = (0..eta).filter(|&c| classes[c].len() % 2 == 1).collect();
         let mut groups: Vec<Vec<usize>> = odd.chunks(2).map(<[usize]>::to_vec).collect();
-        // A group of one cannot be: it takes two switches of another class, or joins the group before.
+        // A group of one cannot be: it takes two switches of another class, or joins the group
+        // before.
         if let Some(last) = groups.pop_if(|group| group.len() == 1) {
             match groups.last_mut() {
                 Some(group) => group.extend(last),
@@ -153,8 +158,8 @@ impl Cables {
         self.of_switch[switch].push((ocs, side));
     }
 
-    /// Exchanges cables of two switches many times: those to one side of two OCSs, or, where both switches have cables to both
-    /// OCSs, the sides of these.
+    /// Exchanges cables of two switches many times: those to one side of two OCSs, or, where both
+    /// switches have cables to both OCSs, the sides of these.
     fn mix(&mut self, rng: &mut ChaCha8Rng) {
         let switches = self.of_switch.len();
         let cables = self.of_switch.first().map_or(0, Vec::len);
@@ -206,7 +211,8 @@ impl Cables {
 /// How often a link in the way is exchanged with another of its OCS, for each link.
 const PATIENCE: usize = 100;
 
-/// Exchanges the upper ends of links of an OCS until no two links join the same switches, nor any those of `joined`.
+/// Exchanges the upper ends of links of an OCS until no two links join the same switches, nor any
+/// those of `joined`.
 fn separate(
     mut circuits: Vec<Circuit>,
     joined: &BTreeSet<(usize, usize)>,

@@ -29,8 +29,8 @@ impl ThreeNode {
     }
 }
 
-/// Switches `s1` to `sN` in a row. With H hosts a switch, ports 1 to H are the hosts', port H + 1 leads
-/// to the previous switch and port H + 2 to the next.
+/// Switches `s1` to `sN` in a row. With H hosts a switch, ports 1 to H are the hosts', port H + 1
+/// leads to the previous switch and port H + 2 to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Number of switches.

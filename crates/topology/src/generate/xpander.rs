@@ -10,9 +10,9 @@ use crate::{Switch, Topology};
 /// How often a lift is drawn until one is connected.
 const DRAWS: usize = 100;
 
-/// A random lift of the complete graph of `fabric_ports + 1` nodes: every node becomes a group of switches, and
-/// every edge a random perfect matching of two groups. No two switches are joined twice. Ports of a switch are its hosts',
-/// then those to other switches.
+/// A random lift of the complete graph of `fabric_ports + 1` nodes: every node becomes a group of
+/// switches, and every edge a random perfect matching of two groups. No two switches are joined
+/// twice. Ports of a switch are its hosts', then those to other switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Xpander {
     /// Number of switches: a multiple of `fabric_ports + 1`.

@@ -1,13 +1,14 @@
 //! containerlab topology definitions.
 //!
-//! Nodes of kind `linux` are hosts if they are linked to nodes of other kinds only; where all nodes are
-//! `linux`, those with a single link are hosts. All others are switches. The port number is the one that
-//! the interface name ends in (`eth1`, `ethernet-1/3`); if that is ambiguous on a node, its interfaces are
-//! numbered in order. Nodes without a link (collectors and the like) are left out. Addresses of hosts are taken from `ip address add` in their `exec` lists. Links to
-//! the outside (`host`, `mgmt-net`, `macvlan`, ...) are left out.
+//! Nodes of kind `linux` are hosts if they are linked to nodes of other kinds only; where all nodes
+//! are `linux`, those with a single link are hosts. All others are switches. The port number is the
+//! one that the interface name ends in (`eth1`, `ethernet-1/3`); if that is ambiguous on a node,
+//! its interfaces are numbered in order. Nodes without a link (collectors and the like) are left
+//! out. Addresses of hosts are taken from `ip address add` in their `exec` lists. Links to the
+//! outside (`host`, `mgmt-net`, `macvlan`, ...) are left out.
 //!
-//! A lab that Switchwright exported says in `config.vars` of its nodes and `vars` of its links what a topology file says of them, so
-//! that it gives the same topology again.
+//! A lab that Switchwright exported says in `config.vars` of its nodes and `vars` of its links what
+//! a topology file says of them, so that it gives the same topology again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,7 +98,8 @@ pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Found, ImportE
     draft(&lab, options).map(Found::Draft)
 }
 
-/// The topology file of a lab that we exported whole: every node says which it is, every link joins two of them.
+/// The topology file of a lab that we exported whole: every node says which it is, every link joins
+/// two of them.
 fn exported(lab: &Lab) -> Option<Value> {
     let named = |name: &str, rest: &Map<String, Value>| {
         let mut entry = rest.clone();

@@ -1,8 +1,9 @@
 //! Links as comma-separated values, one a line, under a line that names the columns.
 //!
-//! `a` and `b` are the nodes at the ends. Optional are `a_port` and `b_port` (a number, or an interface name that ends in one),
-//! `rate_gbps`, `length_m`, and `a_kind` and `b_kind` (`switch` or `host`). Where no kind is given at all, nodes with a single
-//! link are hosts; where that leaves no host, every node is a switch and gets the hosts that the options say.
+//! `a` and `b` are the nodes at the ends. Optional are `a_port` and `b_port` (a number, or an
+//! interface name that ends in one), `rate_gbps`, `length_m`, and `a_kind` and `b_kind` (`switch`
+//! or `host`). Where no kind is given at all, nodes with a single link are hosts; where that leaves
+//! no host, every node is a switch and gets the hosts that the options say.
 
 use std::collections::BTreeMap;
 

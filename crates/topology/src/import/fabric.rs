@@ -1,9 +1,10 @@
-//! A fabric that stands: a folder of its switches' configurations under SONiC (`config_db.json`), of what they hear by LLDP
-//! (`lldpcli -f json show neighbors`, or `json0`), or of both.
+//! A fabric that stands: a folder of its switches' configurations under SONiC (`config_db.json`),
+//! of what they hear by LLDP (`lldpcli -f json show neighbors`, or `json0`), or of both.
 //!
-//! From a configuration come ports and their speeds (`PORT`), neighbours (`DEVICE_NEIGHBOR`) and lengths of cables
-//! (`CABLE_LENGTH`); from LLDP neighbours. A device that others name and that has no file is taken for a host. Ports are
-//! numbered from 1 in the order of their names, which are kept.
+//! From a configuration come ports and their speeds (`PORT`), neighbours (`DEVICE_NEIGHBOR`) and
+//! lengths of cables (`CABLE_LENGTH`); from LLDP neighbours. A device that others name and that has
+//! no file is taken for a host. Ports are numbered from 1 in the order of their names, which are
+//! kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,8 +92,8 @@ pub fn import_fabric(
     draft_of(files, options)?.finish()
 }
 
-/// Imports a fabric whose switches need not all be connected: a topology for each part that is, in the order of the names of
-/// their first switches. Notes about all of them stand with the first.
+/// Imports a fabric whose switches need not all be connected: a topology for each part that is, in
+/// the order of the names of their first switches. Notes about all of them stand with the first.
 ///
 /// # Errors
 /// [`ImportError`], which names file, table and key.
@@ -133,7 +134,8 @@ fn draft_of(files: &[NamedText], options: &ImportOptions) -> Result<Draft, Impor
     draft(devices, options)
 }
 
-/// What a device is called: as its configuration says; else as the file is called, or the folder that it is in.
+/// What a device is called: as its configuration says; else as the file is called, or the folder
+/// that it is in.
 fn device_name(file: &str, root: &Map<String, Value>) -> String {
     let said = root
         .get("DEVICE_METADATA")
@@ -291,7 +293,8 @@ fn said(value: Option<&Value>) -> Option<String> {
 /// What was heard, by interface.
 type Heard<'a> = Vec<(String, &'a Map<String, Value>)>;
 
-/// What was heard on each interface. `json` keys an object by the interface's name, `json0` gives the name in a field.
+/// What was heard on each interface. `json` keys an object by the interface's name, `json0` gives
+/// the name in a field.
 fn heard<'a>(file: &str, root: &'a Map<String, Value>) -> Result<Heard<'a>, ImportError> {
     let interfaces = root.get("lldp").and_then(|lldp| one(lldp).get("interface"));
     let each: Vec<&Map<String, Value>> = match interfaces {

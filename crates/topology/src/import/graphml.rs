@@ -1,8 +1,9 @@
-//! GraphML, as in the Internet Topology Zoo: nodes become switches, each with as many hosts as asked for.
+//! GraphML, as in the Internet Topology Zoo: nodes become switches, each with as many hosts as
+//! asked for.
 //!
 //! Read where present: `label` (or a yEd label) as the name; `LinkSpeedRaw` in bits per second, or
-//! `LinkSpeed` with `LinkSpeedUnits`; `Latitude` and `Longitude`, from which the length of a link is the
-//! great-circle distance. Links of a node to itself are left out.
+//! `LinkSpeed` with `LinkSpeedUnits`; `Latitude` and `Longitude`, from which the length of a link
+//! is the great-circle distance. Links of a node to itself are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

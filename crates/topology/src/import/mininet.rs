@@ -3,9 +3,9 @@
 //! p4lang tutorials: `{"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": ...}}, "switches": {"s1": ...},
 //! "links": [["h1", "s1-p1"], ["s1-p2", "s2-p1", latency, bandwidth]]}` with bandwidth in Mb/s.
 //!
-//! p4-utils: the same under `topology` (in p4app under `targets`), with links `["s1", "s2", {"bw": 10,
-//! "port1": 1, "port2": 2}]`, ports numbered in the order of the links, and addresses by an assignment
-//! strategy where hosts name none. Delays are not taken over.
+//! p4-utils: the same under `topology` (in p4app under `targets`), with links `["s1", "s2", {"bw":
+//! 10, "port1": 1, "port2": 2}]`, ports numbered in the order of the links, and addresses by an
+//! assignment strategy where hosts name none. Delays are not taken over.
 
 use std::net::Ipv4Addr;
 
@@ -189,7 +189,8 @@ fn mac_address(draft: &Draft, text: &str, place: &str) -> Result<[u8; 6], Import
     file::parse_mac(text).ok_or_else(|| draft.value(place, reason()))
 }
 
-/// p4-utils keeps hosts' addresses at links: `{"params1": {"ip": ...}, "addr1": ...}`. The first link's are the host's.
+/// p4-utils keeps hosts' addresses at links: `{"params1": {"ip": ...}, "addr1": ...}`. The first
+/// link's are the host's.
 fn addresses_of_links(draft: &mut Draft, network: &Network) -> Result<(), ImportError> {
     for (at, link) in network.links.iter().enumerate() {
         let place = format!("topology.links[{at}]");
@@ -264,9 +265,9 @@ fn dashed_end(draft: &Draft, text: &str, place: &str) -> Result<DraftEnd, Import
     Ok(DraftEnd { node, port })
 }
 
-/// Gives addresses to hosts without one, as p4-utils does: `l2` puts all into 10.0.0.0/16, `mixed` the
-/// hosts of a switch into a network of /24, `l3` every host into one of its own. Numbers come from
-/// names (`h7`, `s3`) where they end in one, else from the order.
+/// Gives addresses to hosts without one, as p4-utils does: `l2` puts all into 10.0.0.0/16, `mixed`
+/// the hosts of a switch into a network of /24, `l3` every host into one of its own. Numbers come
+/// from names (`h7`, `s3`) where they end in one, else from the order.
 fn assign(draft: &mut Draft, strategy: &str) -> Result<(), ImportError> {
     if !matches!(strategy, "l2" | "mixed" | "l3" | "manual") {
         let reason = format!("`{strategy}` is not a strategy; use l2, mixed, l3 or manual");

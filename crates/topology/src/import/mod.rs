@@ -1,7 +1,8 @@
 //! Importers: topology files of other tools, recognised by their content.
 //!
-//! What a foreign file leaves open is filled in: ports are numbered, missing addresses derived, subnets
-//! taken over where a switch has one of its own, and layers recognised where the network is a Clos.
+//! What a foreign file leaves open is filled in: ports are numbered, missing addresses derived,
+//! subnets taken over where a switch has one of its own, and layers recognised where the network is
+//! a Clos.
 
 mod containerlab;
 mod csv;
@@ -68,11 +69,13 @@ impl fmt::Display for ImportFormat {
 pub struct ImportOptions {
     /// The topology's name, where the file has none.
     pub name: String,
-    /// Hosts to put on every node of a GraphML file, which has none, or of a CSV of links that has none.
+    /// Hosts to put on every node of a GraphML file, which has none, or of a CSV of links that has
+    /// none.
     pub hosts_per_node: u16,
     /// Rates and lengths of links, where the file gives none.
     pub cables: Cables,
-    /// Whether to keep only the largest part of a network that is not connected, instead of refusing it.
+    /// Whether to keep only the largest part of a network that is not connected, instead of
+    /// refusing it.
     pub largest_part: bool,
 }
 
@@ -298,8 +301,8 @@ impl Draft {
         }
     }
 
-    /// The connected parts: by node, the number of its part. Parts are numbered in the order of their first nodes, switches
-    /// before hosts.
+    /// The connected parts: by node, the number of its part. Parts are numbered in the order of
+    /// their first nodes, switches before hosts.
     fn parts(&self) -> BTreeMap<String, usize> {
         let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for link in &self.links {
@@ -469,7 +472,8 @@ impl Draft {
         })
     }
 
-    /// Gives every link end a port: its own, or the lowest free one (from 1 on switches, 0 on hosts).
+    /// Gives every link end a port: its own, or the lowest free one (from 1 on switches, 0 on
+    /// hosts).
     fn number_ports(
         &self,
         nodes: &BTreeMap<String, NodeId>,

@@ -107,7 +107,8 @@ impl Bcube {
         self.weights.len()
     }
 
-    /// The highest digit in which two servers differ; `None` if either is no server or they are one.
+    /// The highest digit in which two servers differ; `None` if either is no server or they are
+    /// one.
     pub(super) fn highest_difference(&self, a: SwitchId, b: SwitchId) -> Option<usize> {
         let (a, b) = (self.address[a.index()]?, self.address[b.index()]?);
         (0..self.levels())
@@ -134,8 +135,8 @@ impl Bcube {
         })
     }
 
-    /// The paths from one server to another, one for each order of digits that begins at `first` and
-    /// goes down, wrapping around; each path once, and only those whose links are all up.
+    /// The paths from one server to another, one for each order of digits that begins at `first`
+    /// and goes down, wrapping around; each path once, and only those whose links are all up.
     pub(super) fn paths(
         &self,
         fabric: &Fabric,

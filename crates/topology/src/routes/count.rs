@@ -12,13 +12,14 @@ pub struct RouteCount {
     /// The number, from host to host.
     pub routes: u128,
     /// Whether it is exact. Up-down routes that are long enough to meet themselves are counted with
-    /// those that do, and so are all routes through virtual layers, so that the number is an upper bound.
+    /// those that do, and so are all routes through virtual layers, so that the number is an upper
+    /// bound.
     pub exact: bool,
 }
 
 impl RouteSet {
-    /// Counts the routes. Shortest and up-down routes are counted by dynamic programming over links;
-    /// the routes of the other policies are enumerated.
+    /// Counts the routes. Shortest and up-down routes are counted by dynamic programming over
+    /// links; the routes of the other policies are enumerated.
     #[must_use]
     pub fn count(&self) -> RouteCount {
         let fabric = self.fabric();
@@ -74,8 +75,8 @@ impl<'a> Total<'a> {
         }
     }
 
-    /// Adds the paths that `ways` tells to every switch and the length of the longest, from each switch with hosts;
-    /// returns the greatest length.
+    /// Adds the paths that `ways` tells to every switch and the length of the longest, from each
+    /// switch with hosts; returns the greatest length.
     fn add(&mut self, ways: impl Fn(SwitchId) -> (Vec<u128>, usize) + Sync) -> usize {
         let sources: Vec<SwitchId> = self.fabric.edge_switches().collect();
         let counted = sources.par_iter().map(|&from| {
@@ -130,9 +131,9 @@ fn shortest_ways(fabric: &Fabric, from: SwitchId) -> Vec<u128> {
 
 /// Counts up-down walks that do not turn back to the switch they just left.
 ///
-/// Walks are told apart by their last arc and the bounces they have used, and extended all together,
-/// one arc a step. An arc takes over all walks that arrive at its tail less those that came from where
-/// it leads.
+/// Walks are told apart by their last arc and the bounces they have used, and extended all
+/// together, one arc a step. An arc takes over all walks that arrive at its tail less those that
+/// came from where it leads.
 struct UpDownWays<'a> {
     fabric: &'a Fabric,
     /// Bounces used: `0..classes`.
@@ -233,7 +234,8 @@ impl<'a> UpDownWays<'a> {
     }
 }
 
-/// Counts walks up and down through virtual layers that do not turn back over the link they came by.
+/// Counts walks up and down through virtual layers that do not turn back over the link they came
+/// by.
 struct VirtualWays<'a> {
     fabric: &'a Fabric,
     classes: usize,
@@ -262,7 +264,8 @@ impl<'a> VirtualWays<'a> {
     fn from(&self, from: SwitchId) -> Vec<u128> {
         let switches = self.fabric.switch_count();
         let mut total = vec![0u128; switches];
-        // Walks that have come by arcs of a rank, by switch; and by arc, with one bounce less and with as many.
+        // Walks that have come by arcs of a rank, by switch; and by arc, with one bounce less and
+        // with as many.
         let mut fewer = vec![0u128; switches * self.ranks];
         let mut fewer_by_arc = vec![0u128; self.fabric.arcs().len()];
         for class in 0..self.classes {
@@ -296,9 +299,9 @@ impl<'a> VirtualWays<'a> {
     }
 }
 
-/// The fewest links of a cycle of different switches: 4 if every link joins neighbouring layers (the
-/// graph is bipartite then), else 3. A walk of no more links that does not turn back and ends elsewhere
-/// than it began visits no switch twice.
+/// The fewest links of a cycle of different switches: 4 if every link joins neighbouring layers
+/// (the graph is bipartite then), else 3. A walk of no more links that does not turn back and ends
+/// elsewhere than it began visits no switch twice.
 fn shortest_cycle(fabric: &Fabric) -> usize {
     let adjacent = |arc: &Arc| {
         let layers = (fabric.layer(arc.from), fabric.layer(arc.to));

@@ -1,8 +1,9 @@
 //! Routes read from a file.
 //!
-//! As text, a route is a line: the source host, the switches in order, the destination host, separated
-//! by spaces. `#` starts a comment. Where parallel links make it matter, a node says by which of its
-//! ports the route leaves it: `h1 s1:3 s2 h2`. Without a port the lowest one that is up is taken.
+//! As text, a route is a line: the source host, the switches in order, the destination host,
+//! separated by spaces. `#` starts a comment. Where parallel links make it matter, a node says by
+//! which of its ports the route leaves it: `h1 s1:3 s2 h2`. Without a port the lowest one that is
+//! up is taken.
 //!
 //! As JSON, the same lines are strings:
 //! `{"format": "switchwright-routes", "version": 1, "routes": ["h1 s1 s2 h2"]}`.
@@ -55,7 +56,8 @@ pub enum RouteFileError {
     },
 }
 
-/// Reads a route file, text or JSON, into the lines of [`RoutePolicy::Explicit`](super::RoutePolicy).
+/// Reads a route file, text or JSON, into the lines of
+/// [`RoutePolicy::Explicit`](super::RoutePolicy).
 ///
 /// # Errors
 /// [`RouteFileError`] if it is JSON, but not a route file of a known version.
@@ -92,7 +94,8 @@ pub(super) struct Listed {
     pub(super) arcs: Vec<ArcId>,
 }
 
-/// Finds the listed routes in a topology, in their order; those with a link that is down are left out.
+/// Finds the listed routes in a topology, in their order; those with a link that is down are left
+/// out.
 pub(super) fn resolve(
     topology: &Topology,
     fabric: &Fabric,

@@ -23,7 +23,8 @@ pub struct JoinedPairs {
 }
 
 impl RouteSet {
-    /// Counts the pairs of switches with hosts that have a route and those that have none, and names at most so many of these.
+    /// Counts the pairs of switches with hosts that have a route and those that have none, and
+    /// names at most so many of these.
     #[must_use]
     pub fn joined_pairs(&self, most_named: usize) -> JoinedPairs {
         let fabric = self.fabric();
@@ -75,7 +76,8 @@ fn apart(from: SwitchId, edge: &[SwitchId], joined: impl Fn(SwitchId) -> bool) -
 }
 
 impl JoinedPairs {
-    /// The same where a pair needs a route of one policy or of the other; both must name all pairs that have none.
+    /// The same where a pair needs a route of one policy or of the other; both must name all pairs
+    /// that have none.
     #[must_use]
     pub fn either(mut self, other: &Self) -> Self {
         let apart: BTreeSet<_> = other.named.iter().collect();
@@ -93,10 +95,12 @@ impl JoinedPairs {
     }
 }
 
-/// In which order packets of a policy can cross arcs, as far as that decides which switches they reach.
+/// In which order packets of a policy can cross arcs, as far as that decides which switches they
+/// reach.
 struct Spread<'a> {
     fabric: &'a Fabric,
-    /// Arcs in groups: a packet crosses one arc of a group at most, and groups in this order. Without order: arcs in any order.
+    /// Arcs in groups: a packet crosses one arc of a group at most, and groups in this order.
+    /// Without order: arcs in any order.
     groups: Option<Vec<Vec<ArcId>>>,
     /// How often the order may begin again; without order, how many links a packet may cross.
     rounds: usize,
@@ -152,7 +156,8 @@ impl<'a> Spread<'a> {
         }
     }
 
-    /// By switch, from which of these sources it is reached in so many rounds: bit `n` for the `n`-th.
+    /// By switch, from which of these sources it is reached in so many rounds: bit `n` for the
+    /// `n`-th.
     fn reached(&self, sources: &[SwitchId], rounds: usize) -> Vec<u64> {
         let mut reached = vec![0; self.fabric.switch_count()];
         for (bit, source) in sources.iter().enumerate() {
@@ -190,8 +195,9 @@ impl<'a> Spread<'a> {
         reached
     }
 
-    /// Whether a look at few switches shows that all of these reach one another. Without order, one of them must reach all others. In a
-    /// layered fabric one switch at the top must lead down to all of them: these ways, reversed, lead up to it.
+    /// Whether a look at few switches shows that all of these reach one another. Without order, one
+    /// of them must reach all others. In a layered fabric one switch at the top must lead down to
+    /// all of them: these ways, reversed, lead up to it.
     fn joins_all(&self, edge: &[SwitchId]) -> bool {
         let (sources, rounds) = match self.groups {
             None if self.rounds < usize::MAX => return false,

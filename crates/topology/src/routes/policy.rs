@@ -5,8 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A set of routes, described rather than listed. All policies skip links and switches that are down
-/// and visit no switch twice. See [`RouteSet`](super::RouteSet) for the routes themselves.
+/// A set of routes, described rather than listed. All policies skip links and switches that are
+/// down and visit no switch twice. See [`RouteSet`](super::RouteSet) for the routes themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RoutePolicy {
@@ -15,15 +15,16 @@ pub enum RoutePolicy {
         /// The most bounces of a route (Tagger17: the k of k-bounce routes).
         bounces: u8,
     },
-    /// In a Flattened Clos: up, then down through the virtual layers of links (FC23 section 3.1); any other turn is a bounce, of
-    /// which a route makes at most `bounces`.
+    /// In a Flattened Clos: up, then down through the virtual layers of links (FC23 section 3.1);
+    /// any other turn is a bounce, of which a route makes at most `bounces`.
     VirtualUpDown {
         /// The most bounces of a route.
         bounces: u8,
     },
     /// All shortest paths (ECMP).
     Shortest,
-    /// The k shortest simple paths of each pair of switches (Yen); of equal ones, those by lower ports.
+    /// The k shortest simple paths of each pair of switches (Yen); of equal ones, those by lower
+    /// ports.
     Ksp {
         /// Paths per pair of switches.
         k: u32,
@@ -37,7 +38,8 @@ pub enum RoutePolicy {
     BcubeDigit,
     /// In a BCube: one path for each rotation of that order of digits.
     BcubeRotations,
-    /// The listed routes, each as a line of a route file (see [`parse_routes`](super::parse_routes)).
+    /// The listed routes, each as a line of a route file (see
+    /// [`parse_routes`](super::parse_routes)).
     Explicit {
         /// Routes such as `h1 s1 s2 h2`.
         routes: Vec<String>,

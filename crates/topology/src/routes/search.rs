@@ -30,8 +30,8 @@ pub(super) enum Guide {
     Outward { hops: Vec<u16>, useful: Vec<bool> },
     /// Any simple path of at most `most` arcs; `hops` are the distances to the nearest target.
     Within { hops: Vec<u16>, most: u16 },
-    /// Up and down with at most `most` bounces; `need` are the bounces still needed from a switch to
-    /// the nearest target, by arrival from below (or at the source) and from above.
+    /// Up and down with at most `most` bounces; `need` are the bounces still needed from a switch
+    /// to the nearest target, by arrival from below (or at the source) and from above.
     UpDown { need: [Vec<u8>; 2], most: u8 },
     /// Up and down through virtual layers with at most `most` bounces.
     VirtualUpDown { reach: VirtualReach, most: u8 },

@@ -18,9 +18,9 @@ const MOST_LAYERS: usize = 64;
 
 /// The routes of a policy over the live part of a topology.
 ///
-/// Routes are handed out as [`Path`]s, one per sequence of links, so that hosts on the same switch do
-/// not multiply the work; [`RouteSet::routes`] spells them out host by host. Nothing is stored but the
-/// path under way. The order depends on ids and port numbers alone.
+/// Routes are handed out as [`Path`]s, one per sequence of links, so that hosts on the same switch
+/// do not multiply the work; [`RouteSet::routes`] spells them out host by host. Nothing is stored
+/// but the path under way. The order depends on ids and port numbers alone.
 #[derive(Clone, Debug)]
 pub struct RouteSet {
     policy: RoutePolicy,

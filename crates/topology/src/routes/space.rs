@@ -11,11 +11,12 @@ pub struct UpDownState {
     pub bounces: u8,
 }
 
-/// All up-down paths with at most so many bounces, between all switches with hosts, as an automaton.
+/// All up-down paths with at most so many bounces, between all switches with hosts, as an
+/// automaton.
 ///
-/// Every up-down route is a run. The converse holds for runs that visit no switch twice: the automaton
-/// only forbids to turn straight back, so it describes slightly more than the routes, which is on the
-/// safe side for a proof.
+/// Every up-down route is a run. The converse holds for runs that visit no switch twice: the
+/// automaton only forbids to turn straight back, so it describes slightly more than the routes,
+/// which is on the safe side for a proof.
 #[derive(Clone, Debug)]
 pub struct UpDownAutomaton<'a> {
     fabric: &'a Fabric,

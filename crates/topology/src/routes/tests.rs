@@ -241,7 +241,8 @@ fn small_flattened() -> impl Strategy<Value = Topology> {
     )
 }
 
-/// The turns of a path after which it does not go up, then down any more, told from the layers of ports.
+/// The turns of a path after which it does not go up, then down any more, told from the layers of
+/// ports.
 fn virtual_bounces(topology: &Topology, fabric: &Fabric, path: &[ArcId]) -> usize {
     let layers = |arc: ArcId| {
         let link = topology.link(fabric.arc(arc).link);
@@ -279,8 +280,8 @@ proptest! {
         prop_assert!(!counted.exact && counted.routes >= set.routes().count() as u128);
     }
 
-    /// Tables never bounce where a way up and down is left, and need no more hops than it where no other switch would have to
-    /// bounce for that.
+    /// Tables never bounce where a way up and down is left, and need no more hops than it where no
+    /// other switch would have to bounce for that.
     #[test]
     fn packets_go_up_then_down_wherever_they_can(topology in small_flattened()) {
         let policy = RoutePolicy::VirtualUpDown { bounces: 0 };

@@ -1,7 +1,8 @@
 //! Ways up and down through the virtual layers of a Flattened Clos (FC23 section 3.1).
 //!
-//! Arcs have ranks ([`Fabric::rank`]). A way along which ranks rise goes up, then down; where a rank does not rise the way
-//! bounces. So all that counts of a packet at a switch is the rank of the arc by which it has come.
+//! Arcs have ranks ([`Fabric::rank`]). A way along which ranks rise goes up, then down; where a
+//! rank does not rise the way bounces. So all that counts of a packet at a switch is the rank of
+//! the arc by which it has come.
 
 use crate::{ArcId, Fabric, SwitchId};
 
@@ -50,7 +51,8 @@ impl VirtualReach {
         Self { below }
     }
 
-    /// Whether a packet that has come to a switch by an arc of this rank can go on to a target with at most so many bounces.
+    /// Whether a packet that has come to a switch by an arc of this rank can go on to a target with
+    /// at most so many bounces.
     #[must_use]
     pub fn leads(&self, rank: u16, to: SwitchId, bounces: u8) -> bool {
         let round = self.below.get(usize::from(bounces));
@@ -58,7 +60,8 @@ impl VirtualReach {
     }
 }
 
-/// Whether a packet bounces that has come by an arc of this rank, none from a host, and goes on by the other.
+/// Whether a packet bounces that has come by an arc of this rank, none from a host, and goes on by
+/// the other.
 #[must_use]
 pub(super) fn bounces(come: Option<u16>, next: u16) -> bool {
     come.is_some_and(|come| next <= come)

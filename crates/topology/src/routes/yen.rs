@@ -102,8 +102,8 @@ impl Spur<'_> {
         path
     }
 
-    /// Looks for a walk of exactly `length` arcs in port order. If no shorter one exists it is a simple
-    /// path; `dead` remembers the switches from which the remaining length does not suffice.
+    /// Looks for a walk of exactly `length` arcs in port order. If no shorter one exists it is a
+    /// simple path; `dead` remembers the switches from which the remaining length does not suffice.
     fn descend(
         &self,
         at: SwitchId,

@@ -68,7 +68,8 @@ pub(super) struct Line {
     pub(super) verbose: bool,
     pub(super) dry_run: bool,
     pub(super) shown: Option<Shown>,
-    /// The files of `--p4runtime-file` and `--p4runtime-entries-file`, whose format is said elsewhere on the line.
+    /// The files of `--p4runtime-file` and `--p4runtime-entries-file`, whose format is said
+    /// elsewhere on the line.
     info: Option<PathBuf>,
     entries_file: Option<PathBuf>,
     format: Option<Format>,
@@ -78,7 +79,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Reads the words behind the program's name. What is not on the line may be in p4c's environment variables.
+    /// Reads the words behind the program's name. What is not on the line may be in p4c's
+    /// environment variables.
     ///
     /// # Errors
     /// Options that are unknown, lack a value, or are refused.

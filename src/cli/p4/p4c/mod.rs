@@ -1,4 +1,5 @@
-//! The programs `p4c` and `p4c-bm2-ss`, by links of those names: their whole command line, over our front end.
+//! The programs `p4c` and `p4c-bm2-ss`, by links of those names: their whole command line, over our
+//! front end.
 
 mod line;
 mod options;

@@ -1,8 +1,10 @@
-//! The options of p4c's driver (`p4c`) and of its compiler for BMv2 (`p4c-bm2-ss`), and what each of them means here.
+//! The options of p4c's driver (`p4c`) and of its compiler for BMv2 (`p4c-bm2-ss`), and what each
+//! of them means here.
 //!
-//! Taken from p4c 1.2.5: `tools/driver/p4c_src/main.py`, `lib/options.cpp`, `frontends/common/parser_options.cpp`,
-//! `frontends/common/options.cpp`, `backends/bmv2/common/options.h`, `backends/bmv2/simple_switch/options.h`. Both tools take
-//! all of them: an option that only one of the two has does no harm at the other.
+//! Taken from p4c 1.2.5: `tools/driver/p4c_src/main.py`, `lib/options.cpp`,
+//! `frontends/common/parser_options.cpp`, `frontends/common/options.cpp`,
+//! `backends/bmv2/common/options.h`, `backends/bmv2/simple_switch/options.h`. Both tools take all
+//! of them: an option that only one of the two has does no harm at the other.
 
 /// What stands behind an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,8 +53,8 @@ pub(super) fn measure(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     ])
 }
 
-/// What headroom the switches of a fat-tree need if no port keeps any for priorities that cannot come in there, over what all ports
-/// and priorities need: of all switches together.
+/// What headroom the switches of a fat-tree need if no port keeps any for priorities that cannot
+/// come in there, over what all ports and priorities need: of all switches together.
 fn part_in_a_tree() -> Result<f64, ItemError> {
     let cables = Cables::default();
     let topology = FatTree { k: 4, cables }.generate().told()?;

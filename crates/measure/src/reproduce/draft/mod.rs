@@ -1,4 +1,5 @@
-//! TaggerDraft: headroom, probes of routes, and the experiments that it plans. It prints few numbers; what it states is checked.
+//! TaggerDraft: headroom, probes of routes, and the experiments that it plans. It prints few
+//! numbers; what it states is checked.
 
 mod headroom;
 mod probes;

@@ -1,5 +1,5 @@
-//! Table 1: the third column is the second over the first, which only says that the draft counts right; what its method sees of a rerouted
-//! packet is measured.
+//! Table 1: the third column is the second over the first, which only says that the draft counts
+//! right; what its method sees of a rerouted packet is measured.
 
 use netsim::embedded::{Network, Reroute};
 use plan::check::{Options, check};

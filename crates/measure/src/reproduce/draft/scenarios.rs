@@ -206,7 +206,8 @@ pub(super) fn spaces(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     ])
 }
 
-/// What every message of a scheme took, in microseconds; nothing for one that had not ended with the scenario.
+/// What every message of a scheme took, in microseconds; nothing for one that had not ended with
+/// the scenario.
 fn messages(scheme: u8, change: impl FnOnce(&mut Scenario)) -> Result<Vec<Option<f64>>, ItemError> {
     let name = format!("hierarchical-space-{scheme}");
     let report = play_changed(&name, Play::default(), change)?;

@@ -1,6 +1,7 @@
 //! Tables 4.11 and 4.12: rules before over after compression.
 //!
-//! Every number stands twice: with ways as Stephens15 has them, and where the hosts of a switch share backup ways, which is ours.
+//! Every number stands twice: with ways as Stephens15 has them, and where the hosts of a switch
+//! share backup ways, which is ours.
 
 use plan::failover::Output;
 use schemes::failover::PathPolicy;

@@ -85,8 +85,8 @@ pub(super) fn at(
         .ok_or_else(|| ItemError::new(format!("no sets of {failures} failed links")))
 }
 
-/// What was lost, for a row that asks whether it is at most `most`; nothing if it was none of too few flows to tell (by the rule of
-/// three, with 95 % certainty).
+/// What was lost, for a row that asks whether it is at most `most`; nothing if it was none of too
+/// few flows to tell (by the rule of three, with 95 % certainty).
 pub(super) fn lost_below(figure: &FailureFigure, most: f64) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let enough = figure.flows as f64 * most >= 3.0;

@@ -1,4 +1,5 @@
-//! Stephens15 chapter 4: what local failover loses, how long its ways get, what it takes of a switch.
+//! Stephens15 chapter 4: what local failover loses, how long its ways get, what it takes of a
+//! switch.
 
 mod compression;
 mod expected;

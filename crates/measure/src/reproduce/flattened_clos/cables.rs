@@ -16,8 +16,9 @@ const QUANTITIES: [&str; 4] = [
     "cost at its fiber, million",
 ];
 
-/// FC23's columns for Clos networks: hosts in all, FC23's hosts of a switch; of the Clos hosts of a leaf, switches, copper and fiber in km, transceivers, cost in
-/// millions, bisection bandwidth; and bisection bandwidth of the Flattened Clos.
+/// FC23's columns for Clos networks: hosts in all, FC23's hosts of a switch; of the Clos hosts of a
+/// leaf, switches, copper and fiber in km, transceivers, cost in millions, bisection bandwidth; and
+/// bisection bandwidth of the Flattened Clos.
 const CLOS: [(u32, u16, [f64; 7], f64); 18] = [
     (
         2400,
@@ -178,7 +179,8 @@ fn clos_rows() -> impl Iterator<Item = Row> {
             let clos: Vec<Row> = quantities
                 .map(|((quantity, number), within)| {
                     let name = clos_name(hosts, per_switch, quantity);
-                    // How many hosts a leaf has follows from the Flattened Clos's bisection bandwidth.
+                    // How many hosts a leaf has follows from the Flattened Clos's bisection
+                    // bandwidth.
                     let chosen = quantity == CLOS_QUANTITIES[0];
                     Row::new("Clos", name, Said::Number(number))
                         .within(within)
@@ -190,8 +192,8 @@ fn clos_rows() -> impl Iterator<Item = Row> {
         })
 }
 
-/// The Clos networks, which have as many hosts at a leaf as FC23's, and what that number would be by our halving of the Flattened Clos,
-/// where it has been cabled.
+/// The Clos networks, which have as many hosts at a leaf as FC23's, and what that number would be
+/// by our halving of the Flattened Clos, where it has been cabled.
 fn clos_values(halved: &[(String, u64)]) -> Result<Vec<Value>, ItemError> {
     let mut values = Vec::new();
     for (hosts, per_switch, [per_leaf, ..], _) in CLOS {
@@ -269,7 +271,8 @@ fn case_rows(case: &CablingCase, full: bool) -> Vec<Row> {
         "metres from rack to rack that make its length of fiber",
     );
     rows.push(
-        // The unit of its floor plan is not said: one that is the same in all rows would reproduce it.
+        // The unit of its floor plan is not said: one that is the same in all rows would reproduce
+        // it.
         Row::new("fiber", fiber, Said::Number(2.0))
             .within(Tolerance::Part(0.12))
             .because("the larger the network the fewer, as if a part of every fiber were the same in all; FC23 does not give its floor plan")
@@ -338,7 +341,8 @@ pub(super) fn table_3() -> Result<Vec<Value>, ItemError> {
     Ok(case_values(&case, &figure))
 }
 
-/// Table 5, in dollars: switch, OCS, copper cable; fibers by metres, and what 50 m more cost; transceivers by reach.
+/// Table 5, in dollars: switch, OCS, copper cable; fibers by metres, and what 50 m more cost;
+/// transceivers by reach.
 const SWITCH: f64 = 59_099.0;
 const OCS: f64 = 60_000.0;
 const COPPER: f64 = 189.0;

@@ -101,7 +101,8 @@ pub(super) fn measure(table: FlattenedTable, run: &Run<'_>) -> Result<Vec<Value>
     Ok(values)
 }
 
-/// Table 7; for 2000 and 3000 switches its shortest lengths repeat Table 1's minima, which is no number of theirs.
+/// Table 7; for 2000 and 3000 switches its shortest lengths repeat Table 1's minima, which is no
+/// number of theirs.
 pub(super) fn table_7_rows() -> Vec<Row> {
     let mut all = rows(FlattenedTable::LargeSwitches);
     all.extend([2000, 3000].map(|switches| {

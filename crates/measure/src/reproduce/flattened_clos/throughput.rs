@@ -140,8 +140,8 @@ fn times_clos(switches: u32, pattern: &str) -> String {
     format!("{switches} switches, {pattern}: up and down over Clos")
 }
 
-/// Figure 7: twice what trees carry for 50 switches, ten times for 500; 1.1 to 2 times a Clos for all-to-all and uniform traffic, 0.5 to 0.85
-/// of it for near-worst.
+/// Figure 7: twice what trees carry for 50 switches, ten times for 500; 1.1 to 2 times a Clos for
+/// all-to-all and uniform traffic, 0.5 to 0.85 of it for near-worst.
 pub(super) fn figure_7_rows() -> Vec<Row> {
     const DEEP: &str = "FC23's trees are deeper: how deep trees are depends on how they are found";
     let mut rows = Vec::new();

@@ -44,7 +44,8 @@ fn bounces(bounces: u8) -> String {
     format!("{bounces} bounces")
 }
 
-/// Section 3: k - 1 bounces take k priorities; section 4: Algorithm 1 takes 5 without bounces, Algorithm 2 three with one.
+/// Section 3: k - 1 bounces take k priorities; section 4: Algorithm 1 takes 5 without bounces,
+/// Algorithm 2 three with one.
 pub(super) fn clos_rows() -> Vec<Row> {
     let clos =
         BOUNCES.map(|b| Row::exact(OPTIMAL, bounces(b), f64::from(b) + 1.0).at(f64::from(b)));

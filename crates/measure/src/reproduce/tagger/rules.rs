@@ -96,7 +96,8 @@ pub(super) fn greedy_rows() -> Vec<Row> {
     rows.chain([tags(TAGS[1])]).collect()
 }
 
-/// The rules of the triangle, and its number of tags; of a rule that ours does not have there is none.
+/// The rules of the triangle, and its number of tags; of a rule that ours does not have there is
+/// none.
 fn measure(algorithm: Algorithm, table: &[Rule]) -> Result<Vec<Value>, ItemError> {
     let topology = ThreeNode {
         cables: Cables::default(),

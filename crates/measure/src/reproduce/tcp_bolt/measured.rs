@@ -105,8 +105,8 @@ pub(super) fn round_trips(run: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     ])
 }
 
-/// The mix with these transports. Seeds are averaged size by size before ratios are taken: an interval of ratios over two seeds would hold
-/// nearly every number of the paper.
+/// The mix with these transports. Seeds are averaged size by size before ratios are taken: an
+/// interval of ratios over two seeds would hold nearly every number of the paper.
 fn mixed(
     run: &Run<'_>,
     variants: &[Variant],

@@ -1,4 +1,5 @@
-//! The numbers of Stephens15 chapter 3. Its plots are missing in our copy: these are those that its text states.
+//! The numbers of Stephens15 chapter 3. Its plots are missing in our copy: these are those that its
+//! text states.
 
 use super::super::item::{Row, Said, Tolerance};
 
@@ -90,7 +91,8 @@ pub(super) fn blocked() -> Vec<Row> {
 pub(super) const OVER_TWO: &str = "the flow over two bottlenecks, part of its fair share";
 pub(super) const BESIDE: &str = "the flow beside it, part of what that leaves of its link";
 
-/// Figure 3.6; the text exchanges C and D: the flow over two bottlenecks gets half of its fair share, the other one what that leaves.
+/// Figure 3.6; the text exchanges C and D: the flow over two bottlenecks gets half of its fair
+/// share, the other one what that leaves.
 pub(super) fn unblocked() -> Vec<Row> {
     vec![
         Row::new("part of the fair share", OVER_TWO, Said::Number(0.5))

@@ -1,8 +1,10 @@
-//! One interface by AF_XDP, copy mode: frames go between our memory and the driver past the network stack.
+//! One interface by AF_XDP, copy mode: frames go between our memory and the driver past the network
+//! stack.
 //!
-//! Every receive queue has a socket of its own; frames are sent by the first. What the stack knows *beside* a frame is not
-//! seen here. Partial checksums are recognised by their value ([`super::offload::complete_by_sight`]); a tag that a virtual link keeps
-//! beside the frame, as that of a host's VLAN interface behind a veth pair, is lost. The mapped ring has neither limit.
+//! Every receive queue has a socket of its own; frames are sent by the first. What the stack knows
+//! *beside* a frame is not seen here. Partial checksums are recognised by their value
+//! ([`super::offload::complete_by_sight`]); a tag that a virtual link keeps beside the frame, as
+//! that of a host's VLAN interface behind a veth pair, is lost. The mapped ring has neither limit.
 #![allow(unsafe_code)]
 
 mod program;
@@ -282,7 +284,8 @@ impl Xdp {
         self.unsent = true;
     }
 
-    /// Sends what was taken. What an interface refuses because it is off stays, and every later call tries again.
+    /// Sends what was taken. What an interface refuses because it is off stays, and every later
+    /// call tries again.
     pub(super) fn flush(&mut self) {
         let unsent = std::mem::take(&mut self.unsent);
         let Some(queue) = self.queues.first_mut() else {
@@ -292,8 +295,8 @@ impl Xdp {
             return;
         }
         queue.send.publish();
-        // The kernel takes a part of the ring at a time and says EAGAIN while there is more; a frame that it lost (EBUSY:
-        // no carrier) is taken out as well.
+        // The kernel takes a part of the ring at a time and says EAGAIN while there is more; a
+        // frame that it lost (EBUSY: no carrier) is taken out as well.
         let mut left = queue.send.left();
         for _ in 0..SEND {
             let outcome = queue.kick();

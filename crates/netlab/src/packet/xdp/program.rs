@@ -1,5 +1,6 @@
-//! The program in the kernel that hands an interface's frames to our sockets: five instructions, written out here, so
-//! that neither a compiler nor a library is needed. The attachment is a descriptor: it ends with the process, whatever ends that.
+//! The program in the kernel that hands an interface's frames to our sockets: five instructions,
+//! written out here, so that neither a compiler nor a library is needed. The attachment is a
+//! descriptor: it ends with the process, whatever ends that.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -85,8 +86,9 @@ struct LinkCreate {
 
 /// One call of `bpf(2)`.
 fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<RawFd> {
-    // SAFETY: the pointer and the length describe `attributes`, a structure laid out as the command expects; what it points
-    // to lives in the caller. The kernel takes missing trailing fields as zero.
+    // SAFETY: the pointer and the length describe `attributes`, a structure laid out as the command
+    // expects; what it points to lives in the caller. The kernel takes missing trailing fields as
+    // zero.
     let result = unsafe {
         libc::syscall(
             libc::SYS_bpf,

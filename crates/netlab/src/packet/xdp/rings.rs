@@ -1,8 +1,8 @@
-//! Memory that AF_XDP shares with the kernel: the frames, and the four rings that say whose turn each is (Linux
-//! `Documentation/networking/af_xdp.rst`).
+//! Memory that AF_XDP shares with the kernel: the frames, and the four rings that say whose turn
+//! each is (Linux `Documentation/networking/af_xdp.rst`).
 //!
-//! A ring has one producer and one consumer. Each side writes its own index last (release) and reads the other's first
-//! (acquire); entries between the two belong to the consumer.
+//! A ring has one producer and one consumer. Each side writes its own index last (release) and
+//! reads the other's first (acquire); entries between the two belong to the consumer.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -79,8 +79,9 @@ impl Frames {
                 .is_some_and(|e| e <= self.mapping.length)
         });
         let Some(at) = fits else { return &mut [] };
-        // SAFETY: `at + length` lies inside the mapping. Chunks that a ring has given to us are not touched by the
-        // kernel until they are given back, and `&mut self` keeps others of ours from reaching them.
+        // SAFETY: `at + length` lies inside the mapping. Chunks that a ring has given to us are not
+        // touched by the kernel until they are given back, and `&mut self` keeps others of ours
+        // from reaching them.
         unsafe { slice::from_raw_parts_mut(self.mapping.memory.add(at).as_ptr(), length) }
     }
 }
@@ -93,7 +94,8 @@ pub(super) struct Ring<T> {
     consumer: usize,
     entries: usize,
     mask: u32,
-    /// Our index: of what we have produced or consumed, told to the kernel by [`Ring::publish`] or [`Ring::release`].
+    /// Our index: of what we have produced or consumed, told to the kernel by [`Ring::publish`] or
+    /// [`Ring::release`].
     own: u32,
     kind: PhantomData<T>,
 }
@@ -131,14 +133,15 @@ impl<T: Copy> Ring<T> {
     }
 
     fn index(&self, at: usize) -> &AtomicU32 {
-        // SAFETY: the kernel told where in the mapping its indices lie: aligned words that both sides access as atomics
-        // only; they live as long as the mapping, which `self` owns.
+        // SAFETY: the kernel told where in the mapping its indices lie: aligned words that both
+        // sides access as atomics only; they live as long as the mapping, which `self` owns.
         unsafe { AtomicU32::from_ptr(self.mapping.memory.add(at).cast().as_ptr()) }
     }
 
     fn entry(&self, number: u32) -> NonNull<T> {
         let place = (number & self.mask) as usize;
-        // SAFETY: `place` is at most the mask, so that the entry lies inside the mapping, whose length was computed from it.
+        // SAFETY: `place` is at most the mask, so that the entry lies inside the mapping, whose
+        // length was computed from it.
         unsafe { self.mapping.memory.add(self.entries).cast::<T>().add(place) }
     }
 
@@ -180,7 +183,8 @@ impl<T: Copy> Ring<T> {
         if self.own == self.index(self.producer).load(Ordering::Acquire) {
             return None;
         }
-        // SAFETY: the kernel has published this entry (acquire) and leaves it alone until `release`.
+        // SAFETY: the kernel has published this entry (acquire) and leaves it alone until
+        // `release`.
         let entry = unsafe { self.entry(self.own).read() };
         self.own = self.own.wrapping_add(1);
         Some(entry)

@@ -1,4 +1,5 @@
-//! The wait-for graph at the moment of deadlock: the circle in red, in a ring; those that wait for it around.
+//! The wait-for graph at the moment of deadlock: the circle in red, in a ring; those that wait for
+//! it around.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;

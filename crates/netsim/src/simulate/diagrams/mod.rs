@@ -1,5 +1,5 @@
-//! The pictures of a simulation, as SVG: throughput, queues and buffers over time, pauses as a Gantt chart, and
-//! the wait-for graph at the moment of deadlock.
+//! The pictures of a simulation, as SVG: throughput, queues and buffers over time, pauses as a
+//! Gantt chart, and the wait-for graph at the moment of deadlock.
 
 mod graph;
 
@@ -36,7 +36,8 @@ pub struct Plots {
     pub completions: Option<String>,
     /// Throughput of all flows together: times in microseconds, gigabits per second.
     pub goodput: Vec<(f64, f64)>,
-    /// Throughput of each flow, and then of each workload, at the same times, in gigabits per second.
+    /// Throughput of each flow, and then of each workload, at the same times, in gigabits per
+    /// second.
     pub flows: Vec<Vec<f64>>,
 }
 
@@ -201,7 +202,8 @@ fn few(mut series: Series) -> Series {
     series
 }
 
-/// Those with the highest points first, without those that are always 0; how many were left out beyond the first few.
+/// Those with the highest points first, without those that are always 0; how many were left out
+/// beyond the first few.
 fn highest(mut series: Series) -> (Series, usize) {
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     series.retain(|(_, values)| most(values) > 0.0);
@@ -291,7 +293,8 @@ fn buffers(title: &str, drawing: &Drawing, topology: &Topology, world: &World) -
 type Spans = Vec<(u64, u64)>;
 type Row = (u64, (u32, PortId, Priority), Spans);
 
-/// The queues that were paused, in the topology's order, each with how long in all; how many shorter ones are left out.
+/// The queues that were paused, in the topology's order, each with how long in all; how many
+/// shorter ones are left out.
 fn paused(world: &World) -> (Vec<Row>, usize) {
     let mut spans: BTreeMap<(u32, PortId, Priority), Spans> = BTreeMap::new();
     for (switch, edge) in &world.whole.trace.pauses {

@@ -69,7 +69,8 @@ fn sets(links: &[LinkId], wanted: usize, most: usize, rng: &mut ChaCha8Rng) -> V
     sets
 }
 
-/// A packet between two hosts: where it enters, and the places of the destinations that it may be given.
+/// A packet between two hosts: where it enters, and the places of the destinations that it may be
+/// given.
 struct Pair {
     to: HostId,
     source: SwitchId,
@@ -103,7 +104,8 @@ fn pairs(topology: &Topology, failover: &Failover, fleet: &Fleet) -> (Vec<Pair>,
     (pairs, packets)
 }
 
-/// Packets on trees keep no reverse route, so that they go farther than the header has room for; packets of Plinko do not.
+/// Packets on trees keep no reverse route, so that they go farther than the header has room for;
+/// packets of Plinko do not.
 #[test]
 fn packets_on_trees_go_beyond_the_stack_of_the_others() {
     let line = Line {

@@ -1,5 +1,6 @@
-//! Failover plans with lossless tags as programs: at every switch a packet gets the tag and the priorities that the plan's rules say,
-//! whatever has failed, and what arrives was lossless on its whole way.
+//! Failover plans with lossless tags as programs: at every switch a packet gets the tag and the
+//! priorities that the plan's rules say, whatever has failed, and what arrives was lossless on its
+//! whole way.
 
 use std::collections::BTreeSet;
 
@@ -169,7 +170,8 @@ fn fabric_links(topology: &Topology) -> Vec<LinkId> {
     topology.link_ids().filter(between).collect()
 }
 
-/// The channel that rules of a switch give packets from its hosts which leave for a destination by a port.
+/// The channel that rules of a switch give packets from its hosts which leave for a destination by
+/// a port.
 fn channel(plan: &CheckedPlan, hop: &Hop, switch: SwitchId, out: PortId) -> Option<Tag> {
     let failover = plan.tables().failover.as_ref().unwrap();
     let code = u32::from(hop.header_after.as_ref()?.destination);
@@ -186,7 +188,8 @@ fn channel(plan: &CheckedPlan, hop: &Hop, switch: SwitchId, out: PortId) -> Opti
     given.into_iter().next()
 }
 
-/// What the plan says of a packet with this tag at a hop: both priorities and the tag with which it leaves.
+/// What the plan says of a packet with this tag at a hop: both priorities and the tag with which it
+/// leaves.
 fn said(plan: &CheckedPlan, hop: &Hop, tag: Option<Tag>) -> ((Priority, Priority), Option<Tag>) {
     let (Some(tag), Some(out)) = (tag, hop.out_port) else {
         return ((LOSSY_PRIORITY, LOSSY_PRIORITY), None);
@@ -208,7 +211,8 @@ fn least_claim(plan: &CheckedPlan) -> u32 {
     claims.min().unwrap()
 }
 
-/// Holds every hop of a walk against the plan; the highest code on the way, and whether it was lossless to the end.
+/// Holds every hop of a walk against the plan; the highest code on the way, and whether it was
+/// lossless to the end.
 fn held(plan: &CheckedPlan, walk: &Walk, class: Option<ClassId>) -> (u16, bool) {
     let mut tag = class.map(|class| plan.tagging().classes[class.index()].initial);
     let mut highest = 0;
@@ -226,7 +230,8 @@ fn held(plan: &CheckedPlan, walk: &Walk, class: Option<ClassId>) -> (u16, bool) 
     (highest, tag.is_some())
 }
 
-/// Walks a packet of class 0, and one that is lossy, between some hosts; how many hops were looked at, and the highest tag.
+/// Walks a packet of class 0, and one that is lossy, between some hosts; how many hops were looked
+/// at, and the highest tag.
 fn walks(plan: &CheckedPlan, failed: &[LinkId]) -> (usize, u16) {
     let topology = plan.topology();
     let network = Network::of(plan.clone()).unwrap();
@@ -364,8 +369,8 @@ impl<'a> Sides<'a> {
             .collect()
     }
 
-    /// The program for Tofino says the same, but that another hash of the flow chooses the routing: then every hop is lossless as
-    /// promised.
+    /// The program for Tofino says the same, but that another hash of the flow chooses the routing:
+    /// then every hop is lossless as promised.
     fn agrees(&self, tofino: &Trail, trail: &Trail, probe: &Probe) {
         let failover = self.plan.tables().failover.as_ref().unwrap();
         let several = |d: &plan::failover::Destination| matches!(d.target, Target::Switch { path, .. } if path > 0);
@@ -391,7 +396,8 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// One packet on all sides: the same way, the same priorities and so the same tags, the same end. Whether it arrived.
+    /// One packet on all sides: the same way, the same priorities and so the same tags, the same
+    /// end. Whether it arrived.
     fn agree(&mut self, probe: &Probe) -> bool {
         let failed = self.failed.clone();
         let (bytes, switch, port) = self.interpreted.packet(probe).unwrap();

@@ -1,5 +1,5 @@
-//! Failover plans as programs: what the executed P4 does is what the tables say, builds hold the same entries in every
-//! format, and the entries of the three-switch examples are kept as goldens.
+//! Failover plans as programs: what the executed P4 does is what the tables say, builds hold the
+//! same entries in every format, and the entries of the three-switch examples are kept as goldens.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod agreement;

@@ -1,5 +1,5 @@
-//! Versions side by side: whatever mixture of old and new entries and stamps the switches hold on the way from one
-//! plan to the next, every packet goes the way of one of the two plans.
+//! Versions side by side: whatever mixture of old and new entries and stamps the switches hold on
+//! the way from one plan to the next, every packet goes the way of one of the two plans.
 
 use netsim::embedded::{Fleet, Trail, TrailEnd};
 use p4gen::entries::SwitchEntries;
@@ -86,8 +86,8 @@ fn no_packet_sees_a_mixture_of_two_plans() {
             })
     );
 
-    // Old entries everywhere, new ones on some switches; both everywhere, new stamps at some switches; new stamps
-    // everywhere, old entries gone from some switches.
+    // Old entries everywhere, new ones on some switches; both everywhere, new stamps at some
+    // switches; new stamps everywhere, old entries gone from some switches.
     type Stage<'a> = (&'a str, &'a dyn Fn(SwitchId) -> SwitchEntries);
     let odd = |switch: SwitchId| switch.index() % 2 == 1;
     let side =

@@ -1,9 +1,11 @@
-//! The function that looks ahead: a packet's way as far as the first table that compiled code does not look up by itself. It
-//! returns that table and the key, and leaves nothing behind, so that the executor can look up the keys of many packets together
-//! before it runs the first of them ([`crate::compile::ahead`]).
+//! The function that looks ahead: a packet's way as far as the first table that compiled code does
+//! not look up by itself. It returns that table and the key, and leaves nothing behind, so that the
+//! executor can look up the keys of many packets together before it runs the first of them
+//! ([`crate::compile::ahead`]).
 //!
-//! What lies before that table must be the same when the packet is run: where a packet comes to something that packets change
-//! (a register, a counter, a meter), or to anything that a helper does, the function ends without a key.
+//! What lies before that table must be the same when the packet is run: where a packet comes to
+//! something that packets change (a register, a counter, a meter), or to anything that a helper
+//! does, the function ends without a key.
 
 use cranelift_codegen::ir::{InstBuilder as _, Value};
 use cranelift_frontend::FunctionBuilderContext;
@@ -43,7 +45,8 @@ impl Unit<'_> {
 }
 
 impl Gen<'_, '_> {
-    /// Ends the function that looks ahead, with the first look-up if that was reached and its key is not too long.
+    /// Ends the function that looks ahead, with the first look-up if that was reached and its key
+    /// is not too long.
     pub(super) fn end_ahead(&mut self, found: Option<(TableId, &[Value])>) {
         if !self.live {
             return;

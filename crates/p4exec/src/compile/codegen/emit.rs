@@ -1,8 +1,9 @@
 //! Writing headers to the packet.
 //!
-//! Where the deparser always stands between two bytes, the fields of a header are joined to words that are stored whole. Of a header
-//! that was taken from the packet, what the program did not change is copied from there, and only the rest is joined. Otherwise, and
-//! for varbits, a helper writes bit by bit.
+//! Where the deparser always stands between two bytes, the fields of a header are joined to words
+//! that are stored whole. Of a header that was taken from the packet, what the program did not
+//! change is copied from there, and only the rest is joined. Otherwise, and for varbits, a helper
+//! writes bit by bit.
 
 use std::ops::Range;
 
@@ -80,7 +81,8 @@ impl Gen<'_, '_> {
         self.b.def_var(self.position, next);
     }
 
-    /// The groups of a header's fields, and the header in the packet that has some of them, if there is one.
+    /// The groups of a header's fields, and the header in the packet that has some of them, if
+    /// there is one.
     fn kept(&self, fields: &[(Words, u32)]) -> Option<(Vec<Group>, Source)> {
         let mut groups: Vec<Group> = Vec::new();
         let (mut bit, mut first, mut of) = (0, 0, None);
@@ -112,7 +114,8 @@ impl Gen<'_, '_> {
         (is_whole && count >= SOME_BYTES).then_some((groups, source))
     }
 
-    /// The header in the packet that has a field's value at a place, if it was cut out of one and begins between two bytes.
+    /// The header in the packet that has a field's value at a place, if it was cut out of one and
+    /// begins between two bytes.
     fn source_of(&self, value: &[Value], width: u32, bit: u32) -> Option<Source> {
         let mut found = None;
         for (i, low) in (0..width).step_by(64).enumerate() {
@@ -132,7 +135,8 @@ impl Gen<'_, '_> {
         found
     }
 
-    /// Copies a header from the packet to an address, and stores the groups that the packet has not.
+    /// Copies a header from the packet to an address, and stores the groups that the packet has
+    /// not.
     fn copy_and_mend(
         &mut self,
         fields: &[(Words, u32)],
@@ -210,7 +214,8 @@ impl Gen<'_, '_> {
     }
 }
 
-/// The parts in which so many bytes are copied: as large as they can be, the last one overlapping where that spares others.
+/// The parts in which so many bytes are copied: as large as they can be, the last one overlapping
+/// where that spares others.
 fn pieces(length: u32) -> Vec<Range<u32>> {
     let mut pieces = Vec::new();
     let size = 1 << length.max(1).ilog2().min(VECTOR_BYTES.ilog2());

@@ -218,8 +218,9 @@ impl Gen<'_, '_> {
         self.b.ins().icmp(IntCC::Equal, found, wanted)
     }
 
-    /// A left operand. Cranelift computes what has no effects only where an effect needs it, so all that a large expression
-    /// loads would be kept until its end; a store of the operand is such an effect.
+    /// A left operand. Cranelift computes what has no effects only where an effect needs it, so all
+    /// that a large expression loads would be kept until its end; a store of the operand is such an
+    /// effect.
     fn settled(&mut self, operand: impl FnOnce(&mut Self) -> Words) -> Words {
         let before = self.loads;
         let value = operand(self);
@@ -380,7 +381,8 @@ impl Gen<'_, '_> {
             .icmp(IntCC::UnsignedGreaterThanOrEqual, by, width)
     }
 
-    /// `|+|` and `|-|` on `int<width>`, at the top of a word, where overflow of the word is overflow.
+    /// `|+|` and `|-|` on `int<width>`, at the top of a word, where overflow of the word is
+    /// overflow.
     fn saturate_signed(&mut self, add: bool, a: Value, b: Value, width: u32) -> Value {
         let free = i64::from(64 - width);
         let (a, b) = (

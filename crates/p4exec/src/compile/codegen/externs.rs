@@ -44,7 +44,8 @@ impl SiteArgs {
     }
 }
 
-/// Whether a call may change, or depend on, what packets change, as far as compiled code makes it without a helper.
+/// Whether a call may change, or depend on, what packets change, as far as compiled code makes it
+/// without a helper.
 const fn changes_state(callee: &ExternCallee) -> bool {
     use ExternFunction as F;
     !matches!(
@@ -53,7 +54,8 @@ const fn changes_state(callee: &ExternCallee) -> bool {
     )
 }
 
-/// What is added to a sum of parts of 16 bits: at most 32 bits of a word, and how far they are moved up to where they stand in their part.
+/// What is added to a sum of parts of 16 bits: at most 32 bits of a word, and how far they are
+/// moved up to where they stand in their part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     word: Value,
@@ -412,11 +414,12 @@ impl Gen<'_, '_> {
         self.b.ins().bxor(rest, end)
     }
 
-    /// RFC 1071. The sum of all 16-bit parts modulo 2^16 - 1 does not depend on how they are grouped, so
-    /// every field is added as it is, moved to where it stands in its part.
+    /// RFC 1071. The sum of all 16-bit parts modulo 2^16 - 1 does not depend on how they are
+    /// grouped, so every field is added as it is, moved to where it stands in its part.
     fn internet_checksum(&mut self, fields: &[(Words, u32)]) -> Value {
         let sum = self.sum_of(fields);
-        // A sum and itself with its halves exchanged: what the lower half carries over is what the upper one had too much.
+        // A sum and itself with its halves exchanged: what the lower half carries over is what the
+        // upper one had too much.
         let turned = self.b.ins().rotl_imm_s(sum, 32);
         let sum = self.b.ins().iadd(sum, turned);
         let sum = self.b.ins().ushr_imm_s(sum, 32);
@@ -429,8 +432,8 @@ impl Gen<'_, '_> {
         self.and_imm(flipped, 0xffff)
     }
 
-    /// The sum of fields, each moved to where it stands in its part of 16 bits: from nothing, or from the last sum on this way, less what is
-    /// not in this one.
+    /// The sum of fields, each moved to where it stands in its part of 16 bits: from nothing, or
+    /// from the last sum on this way, less what is not in this one.
     fn sum_of(&mut self, fields: &[(Words, u32)]) -> Value {
         let parts = self.parts_of(fields);
         let known = self.cache.get(&SUM).copied();

@@ -1,5 +1,5 @@
-//! Fields laid side by side. What was cut out of one word of the packet and is put together again as it stood is one piece, however
-//! many fields it is.
+//! Fields laid side by side. What was cut out of one word of the packet and is put together again
+//! as it stood is one piece, however many fields it is.
 
 use cranelift_codegen::ir::Value;
 
@@ -54,7 +54,8 @@ impl Gen<'_, '_> {
         let origin = value
             .get((low / 64) as usize)
             .and_then(|word| self.origins.get(word).copied());
-        // A field that was cast to a wider one has zeroes above it, not what stands beside it in the packet.
+        // A field that was cast to a wider one has zeroes above it, not what stands beside it in
+        // the packet.
         let origin = origin.filter(|origin| low % 64 + count <= origin.width);
         let (word, below) = match origin {
             _ if !inside => (self.bits_from(value, low, count)[0], 0),
@@ -78,7 +79,8 @@ impl Gen<'_, '_> {
         word.unwrap_or_else(|| self.imm(0))
     }
 
-    /// Where the bits of fields are, those that stood beside each other in a word of the packet as one.
+    /// Where the bits of fields are, those that stood beside each other in a word of the packet as
+    /// one.
     pub(super) fn coalesced(&self, fields: &[(Words, u32)]) -> Vec<Bits> {
         let mut runs: Vec<(Words, u32, Option<Origin>)> = Vec::new();
         for (value, width) in fields {

@@ -1,4 +1,5 @@
-//! Numbers that are known while code is written: a branch on one is no branch, an index that is one is no computed index.
+//! Numbers that are known while code is written: a branch on one is no branch, an index that is one
+//! is no computed index.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstructionData, Opcode, Value, ValueDef, types::I64};
@@ -123,7 +124,8 @@ impl Gen<'_, '_> {
     }
 }
 
-/// What a left shift of some bits can set: everything from the lowest bit up, unless it is known how far it goes.
+/// What a left shift of some bits can set: everything from the lowest bit up, unless it is known
+/// how far it goes.
 fn shifted_left(bits: u64, far: Option<u64>) -> u64 {
     match far {
         Some(far) => bits << far,

@@ -1,6 +1,6 @@
 //! Writes a program as Cranelift IR: one function per block of the pipeline, one of all blocks
-//! (`whole.rs`), one per callable that is too large to be copied to its callers, and one per piece of a block that is too
-//! large for one function.
+//! (`whole.rs`), one per callable that is too large to be copied to its callers, and one per piece
+//! of a block that is too large for one function.
 //!
 //! Everything is stored through to the frame at once, so helpers and other functions find it there;
 //! but a function remembers which value each word of the frame holds ([`Gen::cache`]), so that it
@@ -56,7 +56,8 @@ enum Kind {
     Deparser,
 }
 
-/// Blocks of a function beyond which its code is made with little effort. Generated programs have some hundred.
+/// Blocks of a function beyond which its code is made with little effort. Generated programs have
+/// some hundred.
 const MANY_BLOCKS: usize = 8192;
 
 /// What is common to all functions of a program.
@@ -97,7 +98,8 @@ struct Unit<'p> {
     listing: Option<&'p mut Vec<Listing>>,
 }
 
-/// A place in a program where packets end, and nothing becomes of them: what comes before it costs the time that they take.
+/// A place in a program where packets end, and nothing becomes of them: what comes before it costs
+/// the time that they take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Before the parser.
@@ -206,8 +208,8 @@ struct Stack {
     calls: BTreeSet<u32>,
 }
 
-/// Bytes of stack of a function with the deepest of what it calls. Functions do not call themselves, and calls are no deeper
-/// than [`p4ir::limits::Limit::Depth`].
+/// Bytes of stack of a function with the deepest of what it calls. Functions do not call
+/// themselves, and calls are no deeper than [`p4ir::limits::Limit::Depth`].
 fn stack_bytes(id: u32, all: &HashMap<u32, Stack>, known: &mut HashMap<u32, u64>) -> u64 {
     if let Some(bytes) = known.get(&id) {
         return *bytes;
@@ -247,9 +249,10 @@ impl<'p> Unit<'p> {
         number as u32
     }
 
-    /// Writes the blocks in the order of [`BlockKind`](crate::compile::jit::BlockKind). Returns the metadata if they may
-    /// also be written as one: they are v1model's, packets are read and written in whole bytes, only ingress and egress ask the switch
-    /// for anything, and no block reads what a direct meter said in another.
+    /// Writes the blocks in the order of [`BlockKind`](crate::compile::jit::BlockKind). Returns the
+    /// metadata if they may also be written as one: they are v1model's, packets are read and
+    /// written in whole bytes, only ingress and egress ask the switch for anything, and no block
+    /// reads what a direct meter said in another.
     fn blocks(
         &mut self,
         context: &mut FunctionBuilderContext,
@@ -322,8 +325,8 @@ impl<'p> Unit<'p> {
         id
     }
 
-    /// Whether the words of the frame are variables in the function of all blocks: nothing of it has a function of its own, which
-    /// would need them in memory.
+    /// Whether the words of the frame are variables in the function of all blocks: nothing of it
+    /// has a function of its own, which would need them in memory.
     fn in_registers(&self) -> bool {
         self.functions.is_empty() && self.layout.words <= registers::MANY_WORDS as usize
     }
@@ -415,8 +418,8 @@ struct Exits {
     abort: Label,
 }
 
-/// What functions of parts return: 0 to go on, these, or [`REJECTED`] plus the error. A callable does not return
-/// [`RETURNED`] or leave its caller's loop.
+/// What functions of parts return: 0 to go on, these, or [`REJECTED`] plus the error. A callable
+/// does not return [`RETURNED`] or leave its caller's loop.
 const EXITED: i64 = 1;
 const ABORTED: i64 = 2;
 const RETURNED: i64 = 3;
@@ -479,8 +482,8 @@ struct Gen<'u, 'p> {
     error: Variable,
 }
 
-/// The memory that a function has on the stack: one slot, so that a loop's head computes one address and others are sums with it,
-/// made where they are used. Nobody reads the first word.
+/// The memory that a function has on the stack: one slot, so that a loop's head computes one
+/// address and others are sums with it, made where they are used. Nobody reads the first word.
 struct Slots {
     slot: ir::StackSlot,
     address: Value,
@@ -737,7 +740,8 @@ impl<'u, 'p> Gen<'u, 'p> {
         self.bind(on);
     }
 
-    /// Code for a label follows; nothing may fall into it. All jumps to it were written, unless it is a backward one.
+    /// Code for a label follows; nothing may fall into it. All jumps to it were written, unless it
+    /// is a backward one.
     fn bind(&mut self, label: Label) {
         if std::mem::take(&mut self.idle) {
             self.b.ins().trap(stmt::NEVER);

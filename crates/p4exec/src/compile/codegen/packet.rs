@@ -1,7 +1,8 @@
 //! Reading headers from the packet.
 //!
-//! Where the parser always stands between two bytes, a header is compared with the packet's end once; its fields are then cut out of
-//! words loaded whole. Otherwise, and for varbits, a helper does it bit by bit.
+//! Where the parser always stands between two bytes, a header is compared with the packet's end
+//! once; its fields are then cut out of words loaded whole. Otherwise, and for varbits, a helper
+//! does it bit by bit.
 
 use std::collections::HashMap;
 
@@ -37,7 +38,8 @@ pub(super) struct Source {
     pub(super) bit: u32,
 }
 
-/// Bytes of the packet from a pointer on, as many as were found to be there, and the words loaded so far.
+/// Bytes of the packet from a pointer on, as many as were found to be there, and the words loaded
+/// so far.
 struct Window {
     at: Value,
     bytes: u32,

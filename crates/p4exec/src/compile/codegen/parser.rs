@@ -16,7 +16,8 @@ use crate::compile::frame::Slot;
 use crate::compile::site::{SearchedCase, SelectSlot, Site};
 use crate::state::const_bits;
 
-/// Cases with masks or ranges up to which each is compared in line. The registers of a longer chain take time that grows with its square.
+/// Cases with masks or ranges up to which each is compared in line. The registers of a longer chain
+/// take time that grows with its square.
 const SEARCHED: usize = 256;
 
 /// A key of a `select`: its value, width, and whether it is signed.
@@ -102,7 +103,8 @@ impl<'p> Gen<'_, 'p> {
             let Some(mut holds) = self.case_holds(case, &values) else {
                 return self.go(case.target, labels);
             };
-            // Cases behind it that go the same way share its branch: which of them it is, a processor need not guess.
+            // Cases behind it that go the same way share its branch: which of them it is, a
+            // processor need not guess.
             while let [same, others @ ..] = cases
                 && same.target == case.target
                 && let Some(also) = self.case_holds(same, &values)
@@ -208,7 +210,8 @@ impl<'p> Gen<'_, 'p> {
         self.bind(on);
     }
 
-    /// Where many cases in front each have one value of one key, chooses among them at once; the other cases.
+    /// Where many cases in front each have one value of one key, chooses among them at once; the
+    /// other cases.
     fn values_first<'c>(
         &mut self,
         keys: &[SelectKey],

@@ -199,7 +199,8 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Whether words of a place are written one by one. Where they are variables that costs nothing, and what is known of them stays so.
+    /// Whether words of a place are written one by one. Where they are variables that costs
+    /// nothing, and what is known of them stays so.
     pub(super) fn is_short(&self, spot: &Spot, count: u32) -> bool {
         let variables = self.registers.is_some() && matches!(spot, Spot::Fixed(_));
         count

@@ -1,6 +1,7 @@
-//! Words of the frame as variables of the function of all blocks: what a program stores stays in registers, or is forgotten if
-//! nobody reads it. What lies in memory is brought up to date only for those who read it there: helpers, places behind a computed
-//! index, and the switch itself where a packet leaves.
+//! Words of the frame as variables of the function of all blocks: what a program stores stays in
+//! registers, or is forgotten if nobody reads it. What lies in memory is brought up to date only
+//! for those who read it there: helpers, places behind a computed index, and the switch itself
+//! where a packet leaves.
 
 use std::ops::Range;
 

@@ -164,7 +164,8 @@ impl<'p> Gen<'_, 'p> {
         self.bind(done);
     }
 
-    /// Moves the elements of a stack at a word, each of so many words; see [`Runtime`](crate::compile::runtime::Runtime) for the rules.
+    /// Moves the elements of a stack at a word, each of so many words; see
+    /// [`Runtime`](crate::compile::runtime::Runtime) for the rules.
     fn shift_words(&mut self, at: u32, (size, words): (u32, u32), count: u32, push: bool) {
         let count = count.min(size);
         let zero = self.imm(0);
@@ -378,7 +379,8 @@ impl<'p> Gen<'_, 'p> {
         self.bind(end);
     }
 
-    /// Counts a loop round or parser state that stands for so many; too many reject in a parser and abort elsewhere.
+    /// Counts a loop round or parser state that stands for so many; too many reject in a parser and
+    /// abort elsewhere.
     pub(super) fn spend_rounds(&mut self, count: u32) {
         self.unit.spends_rounds = true;
         let rounds = self.load_ctx(field::ROUNDS);

@@ -1,6 +1,6 @@
-//! Applying a table: keys are packed; a table of few entries is compared with them here, through its
-//! image (see [`image`](crate::compile::image)), any other by a helper that gets the keys on the
-//! stack. The code of each action takes its data straight from the words that were found.
+//! Applying a table: keys are packed; a table of few entries is compared with them here, through
+//! its image (see [`image`](crate::compile::image)), any other by a helper that gets the keys on
+//! the stack. The code of each action takes its data straight from the words that were found.
 
 use std::mem::offset_of;
 
@@ -22,8 +22,8 @@ use crate::state::ProfileState;
 use crate::tables::layout::low_ones;
 use crate::tables::{KeyLayout, Table};
 
-/// Of an image, which stays as it is while code runs. It is read where that is written, and not before the loop over packets: a
-/// table may have none.
+/// Of an image, which stays as it is while code runs. It is read where that is written, and not
+/// before the loop over packets: a table may have none.
 const IMAGE: MemFlagsData = FLAGS.with_readonly();
 
 /// Of columns in an image, whose vectors do not lie at multiples of their length.
@@ -52,7 +52,8 @@ enum Choice {
     Hash(HashAlgorithm),
 }
 
-/// A key as it is compared with four entries at once: one to a lane, so that no branch depends on the key.
+/// A key as it is compared with four entries at once: one to a lane, so that no branch depends on
+/// the key.
 struct Columns {
     /// By column: its 32 bits of the key.
     narrow: Vec<Value>,
@@ -180,7 +181,8 @@ impl<'p> Gen<'_, 'p> {
         Some(choice)
     }
 
-    /// Finds the answer to the same key from before, if the table keeps answers; else the code goes `on` after it was found.
+    /// Finds the answer to the same key from before, if the table keeps answers; else the code goes
+    /// `on` after it was found.
     fn look_up_answer(&mut self, id: TableId, key: &[Value], found: Found, on: Label) {
         let table = &self.unit.program.tables[id];
         if !is_plain(table) || !is_short(key.len()) || self.unit.looks_ahead {
@@ -302,13 +304,15 @@ impl<'p> Gen<'_, 'p> {
         outside
     }
 
-    /// What an image says of an entry at some offset, where it says some words (a power of two) of each.
+    /// What an image says of an entry at some offset, where it says some words (a power of two) of
+    /// each.
     fn said(&mut self, image: Value, nth: Value, words: usize, offset: usize) -> Value {
         let at = self.nth_of(image, nth, words);
         self.b.ins().load(I64, IMAGE, at, offset as i32)
     }
 
-    /// Where one of several parts is that have some words (a power of two) each, less where they begin.
+    /// Where one of several parts is that have some words (a power of two) each, less where they
+    /// begin.
     fn nth_of(&mut self, from: Value, nth: Value, words: usize) -> Value {
         let offset = self.shl_imm(nth, words.trailing_zeros() + 3);
         self.b.ins().iadd(from, offset)
@@ -316,7 +320,8 @@ impl<'p> Gen<'_, 'p> {
 
     /// Goes to one place if there is an address, to another if there is none.
     fn branch_on_address(&mut self, address: Value, some: Label, none: Label) {
-        // None begins at 1. A test for zero would name the value twice, and load it twice where it was stored on the stack.
+        // None begins at 1. A test for zero would name the value twice, and load it twice where it
+        // was stored on the stack.
         let is_some = self
             .b
             .ins()
@@ -331,8 +336,8 @@ impl<'p> Gen<'_, 'p> {
         self.b.ins().load(I64, CONSTANT, images, at as i32)
     }
 
-    /// The image of a table, and the number of the first entry in it that matches, or of one behind the last. Tables without an image
-    /// go `outside`.
+    /// The image of a table, and the number of the first entry in it that matches, or of one behind
+    /// the last. Tables without an image go `outside`.
     fn entry_of(
         &mut self,
         id: TableId,
@@ -377,8 +382,8 @@ impl<'p> Gen<'_, 'p> {
 
     /// Finds the number of the entry if the table has one, and the code goes `on` then.
     ///
-    /// Tables of members often have one group, which every packet has the key of. What is picked from it need not wait for the
-    /// comparison then, as a processor guesses how that branch goes.
+    /// Tables of members often have one group, which every packet has the key of. What is picked
+    /// from it need not wait for the comparison then, as a processor guesses how that branch goes.
     fn look_at_one(
         &mut self,
         id: TableId,
@@ -430,8 +435,8 @@ impl<'p> Gen<'_, 'p> {
         })
     }
 
-    /// By column: the key, less what the entries' masks leave out, and what the entries have there: of as many as a value of a key has
-    /// 32 bits of, from the `nth` four on.
+    /// By column: the key, less what the entries' masks leave out, and what the entries have there:
+    /// of as many as a value of a key has 32 bits of, from the `nth` four on.
     fn beside(
         &mut self,
         image: Value,
@@ -467,8 +472,9 @@ impl<'p> Gen<'_, 'p> {
         self.b.def_var(place, first);
     }
 
-    /// The row of the place that a hash of at most 32 bits picks: the hash modulo the number of places, by a mask if that is a power of
-    /// two, else by two multiplications (Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019).
+    /// The row of the place that a hash of at most 32 bits picks: the hash modulo the number of
+    /// places, by a mask if that is a power of two, else by two multiplications (Lemire, Kaser,
+    /// Kurz, "Faster remainder by direct computation", 2019).
     fn pick(&mut self, image: Value, nth: Value, shape: Shape, hash: Value) -> Value {
         const {
             assert!(

@@ -1,5 +1,6 @@
-//! The ways through a parser, each written on its own in the function of all blocks: behind the parser, code then knows which headers
-//! there are and where in the packet every field was, so that it asks for neither again.
+//! The ways through a parser, each written on its own in the function of all blocks: behind the
+//! parser, code then knows which headers there are and where in the packet every field was, so that
+//! it asks for neither again.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -29,7 +30,8 @@ fn targets(transition: &Transition) -> Vec<Target> {
     targets
 }
 
-/// How many ways lead from a state to the end, if they are few; states do not come back to themselves.
+/// How many ways lead from a state to the end, if they are few; states do not come back to
+/// themselves.
 fn count(program: &ValidProgram, state: StateId, known: &mut HashMap<StateId, usize>) -> usize {
     if let Some(ways) = known.get(&state) {
         return *ways;
@@ -74,8 +76,9 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// How many ways of a parser have an end of their own: all, where the rest of the program is small enough, else as many as there is
-    /// room for; none where they are too many, or go in circles.
+    /// How many ways of a parser have an end of their own: all, where the rest of the program is
+    /// small enough, else as many as there is room for; none where they are too many, or go in
+    /// circles.
     fn own_ends(&self, id: ParserId) -> usize {
         let program = self.unit.program;
         let start = program.parsers[id].start;
@@ -96,8 +99,9 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// A parser from its initialisation to its ends, which nothing follows yet: one for each way, the shortest first, and one for those
-    /// beyond what there is room for; and one for each error with which it rejects.
+    /// A parser from its initialisation to its ends, which nothing follows yet: one for each way,
+    /// the shortest first, and one for those beyond what there is room for; and one for each error
+    /// with which it rejects.
     pub(super) fn parser_ends(&mut self, id: ParserId) -> Vec<Label> {
         let rejected = self.label();
         self.exits = Exits {

@@ -1,6 +1,6 @@
 //! All blocks of the pipeline in one function, with what `simple_switch` does between them for a
-//! packet that asks for nothing special: what one block stored, the next finds in a register. It takes the packets of a batch one
-//! after the other, and returns where one leaves the short way.
+//! packet that asks for nothing special: what one block stored, the next finds in a register. It
+//! takes the packets of a batch one after the other, and returns where one leaves the short way.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -195,10 +195,12 @@ impl Blocks for Steps<'_, '_, '_> {
 }
 
 impl Gen<'_, '_> {
-    /// The function of all blocks. It takes the packets from [`field::NEXT`] to [`field::STOP`], with a frame whose metadata is set as of a
-    /// received packet, cleared else, unless words are variables; it returns a [`Way`], which is [`Way::Sent`] when all were sent or dropped.
+    /// The function of all blocks. It takes the packets from [`field::NEXT`] to [`field::STOP`],
+    /// with a frame whose metadata is set as of a received packet, cleared else, unless words are
+    /// variables; it returns a [`Way`], which is [`Way::Sent`] when all were sent or dropped.
     ///
-    /// Where the switch looks ahead, it takes one packet, and returns where [`Gen::end_ahead`] says.
+    /// Where the switch looks ahead, it takes one packet, and returns where [`Gen::end_ahead`]
+    /// says.
     pub(super) fn whole(&mut self, info: &V1ModelInfo) {
         let top = match self.unit.looks_ahead {
             true => self.label(),
@@ -333,7 +335,8 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Ends the packet here if this is the place. Some values are stored, so that they are computed.
+    /// Ends the packet here if this is the place. Some values are stored, so that they are
+    /// computed.
     pub(super) fn cut_storing(&mut self, here: Cut, values: &[Value]) {
         let (Some(cut), Some(end), true) = (self.unit.cut, self.unit.cut_end, self.live) else {
             return;

@@ -50,7 +50,8 @@ impl Gen<'_, '_> {
         self.b.ins().uextend(I64, low)
     }
 
-    /// A value moved up, or down if `up` is negative, and what a mask leaves of it: only bits of the value, none that came in.
+    /// A value moved up, or down if `up` is negative, and what a mask leaves of it: only bits of
+    /// the value, none that came in.
     pub(super) fn moved(&mut self, value: Value, up: i32, mask: u64) -> Value {
         let possible = self.possible(value);
         let by = up.unsigned_abs();
@@ -63,8 +64,8 @@ impl Gen<'_, '_> {
         self.and_imm(moved, mask)
     }
 
-    /// The bits that one of two values has set. Where no bit can be set in both, that is their sum, which x86-64 writes where the
-    /// values are not, so that none need be copied or stored before.
+    /// The bits that one of two values has set. Where no bit can be set in both, that is their sum,
+    /// which x86-64 writes where the values are not, so that none need be copied or stored before.
     pub(super) fn or(&mut self, a: Value, b: Value) -> Value {
         let is_word = self.b.func.dfg.value_type(a) == I64;
         if is_word && self.possible(a) & self.possible(b) == 0 {
@@ -77,8 +78,8 @@ impl Gen<'_, '_> {
         if by == 0 {
             return value;
         }
-        // Where nothing goes beyond, a rotation does the same; on x86-64 it leaves the value where it is, and that need not be copied
-        // before. Up to three bits are part of an address.
+        // Where nothing goes beyond, a rotation does the same; on x86-64 it leaves the value where
+        // it is, and that need not be copied before. Up to three bits are part of an address.
         let is_word = self.b.func.dfg.value_type(value) == I64;
         if is_word && by > 3 && self.possible(value).leading_zeros() >= by {
             return self.b.ins().rotl_imm_s(value, i64::from(by));

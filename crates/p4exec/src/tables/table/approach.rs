@@ -1,6 +1,7 @@
-//! Going to several entries at once before they are changed. A large table is not in the processor's caches, and the way to an entry
-//! reads memory a few times, one time after the other: what each step will read is asked for in the step before, for all entries
-//! together, so that memory is waited for once and not by each.
+//! Going to several entries at once before they are changed. A large table is not in the
+//! processor's caches, and the way to an entry reads memory a few times, one time after the other:
+//! what each step will read is asked for in the step before, for all entries together, so that
+//! memory is waited for once and not by each.
 
 use super::{Index, Table};
 use crate::tables::TOGETHER;
@@ -46,8 +47,8 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Asks for the memory that inserting or deleting entries with these keys (stored words and rank) will read; no more than
-/// [`TOGETHER`] of them.
+/// Asks for the memory that inserting or deleting entries with these keys (stored words and rank)
+/// will read; no more than [`TOGETHER`] of them.
 pub fn approach<'a>(entries: impl Iterator<Item = (&'a Table, &'a [u64], i32)>) {
     let mut steps = [const { None }; TOGETHER];
     for (step, (table, key, rank)) in steps.iter_mut().zip(entries) {

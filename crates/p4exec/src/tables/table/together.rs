@@ -1,5 +1,6 @@
-//! Look-ups of several keys in three steps, with other work between them: a look-up has to wait for memory a few times, one time
-//! after the other, and what a step will read is asked for in the step before, for all keys together.
+//! Look-ups of several keys in three steps, with other work between them: a look-up has to wait for
+//! memory a few times, one time after the other, and what a step will read is asked for in the step
+//! before, for all keys together.
 
 use super::{Index, Table};
 use crate::tables::lpm::Ways;
@@ -7,7 +8,8 @@ use crate::tables::small_table::SmallTable;
 use crate::tables::tuple_space::Candidate;
 use crate::tables::{Slot, TOGETHER};
 
-/// What look-ups of at most [`TOGETHER`] keys have come to; its memory is kept from one use to the next.
+/// What look-ups of at most [`TOGETHER`] keys have come to; its memory is kept from one use to the
+/// next.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     hashes: [u32; TOGETHER],
@@ -51,7 +53,8 @@ impl Table {
         }
     }
 
-    /// The last step: what [`Table::lookup_dense`] finds for each key, by their places. Their records will be read next.
+    /// The last step: what [`Table::lookup_dense`] finds for each key, by their places. Their
+    /// records will be read next.
     pub(crate) fn end_together(
         &self,
         keys: &[&[u64]],

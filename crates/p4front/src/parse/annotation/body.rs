@@ -3,8 +3,8 @@
 //! The language leaves the tokens of `@name(...)` to whoever knows the annotation. Those that the
 //! language, v1model and P4Runtime define are checked while parsing ([`check`]), so that a mistake
 //! is an error even if nobody asks; the readers ([`string`], [`integer`], [`expressions`],
-//! [`key_values`], [`translation`]) give later stages their values. Structured bodies (`@name[...]`)
-//! are read by the same functions.
+//! [`key_values`], [`translation`]) give later stages their values. Structured bodies
+//! (`@name[...]`) are read by the same functions.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -149,7 +149,8 @@ pub fn check(a: &Annotation, diags: &mut Diagnostics) {
     }
 }
 
-/// An annotation that nobody here knows may be meant for another tool; one that is nearly a known one hardly is.
+/// An annotation that nobody here knows may be meant for another tool; one that is nearly a known
+/// one hardly is.
 fn warn_misspelt(a: &Annotation, diags: &mut Diagnostics) {
     let name = &*a.name.name;
     if ANNOTATIONS.contains(&name) {

@@ -16,8 +16,10 @@
 //! | `port_alive` | ports (Tofino) | out port, its bit -> it is up |
 //! | `way` | numbers of routings (Tofino) | number, low bits of the flow hash -> the hash modulo that number |
 //!
-//! `security` has none: the plan does not say what hosts may not send. The first rule of the plan has the highest
-//! priority. On Tofino ports outside are the device's; rules and headers keep the plan's numbers. A rule that asks for what packets of its program cannot carry never matches, and is left out.
+//! `security` has none: the plan does not say what hosts may not send. The first rule of the plan
+//! has the highest priority. On Tofino ports outside are the device's; rules and headers keep the
+//! plan's numbers. A rule that asks for what packets of its program cannot carry never matches, and
+//! is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,12 +43,12 @@ use crate::layout::{STATUS_WORD_BITS, VERSION_KEY, action, table};
 
 /// Bits of a port's number within its pipe on Tofino.
 const PIPE_PORT_MASK: u16 = 0x7f;
-/// Where the ways are no power of two, so many values of the hash a way at least: the shares differ by no more than one
-/// in so many.
+/// Where the ways are no power of two, so many values of the hash a way at least: the shares differ
+/// by no more than one in so many.
 const HASHES_PER_WAY: u32 = 16;
 
-/// The entries of one switch; packets that enter at it are stamped with the source's version, and its forwarding entries
-/// are for that version alone.
+/// The entries of one switch; packets that enter at it are stamped with the source's version, and
+/// its forwarding entries are for that version alone.
 pub(super) fn generate(
     features: &FailoverFeatures,
     source: &EntrySource<'_>,

@@ -22,7 +22,8 @@ pub use summary::FailoverReport;
 
 /// Switches that a packet may cross in a failover fabric.
 pub const MOST_SWITCHES: u8 = 255;
-/// The number of hops of a reverse route that says that the packet keeps none, in programs where some packets do and others do not.
+/// The number of hops of a reverse route that says that the packet keeps none, in programs where
+/// some packets do and others do not.
 pub const NO_REVERSE: u8 = 255;
 /// The input port that stands for "from a host".
 pub const NO_PORT: u16 = 511;
@@ -44,7 +45,8 @@ pub enum HeaderState {
     Tag,
     /// Failed trees, one bit each, and the tree that the packet is on: EDST and ADST.
     Trees,
-    /// By destination either the way that the packet has come, or a number and a tree: Plinko beside one of the others.
+    /// By destination either the way that the packet has come, or a number and a tree: Plinko
+    /// beside one of the others.
     WayOrTrees,
 }
 
@@ -96,8 +98,8 @@ impl From<LabelKind> for HeaderState {
     }
 }
 
-/// What a `failover` program depends on. Two plans with equal features have the same program, and one can follow
-/// the other on running switches without a packet lost.
+/// What a `failover` program depends on. Two plans with equal features have the same program, and
+/// one can follow the other on running switches without a packet lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FailoverFeatures {
     /// What the header says of failures.
@@ -110,13 +112,15 @@ pub struct FailoverFeatures {
     pub port_bits: u16,
     /// Whether flows choose among several routings to a switch.
     pub multipath: bool,
-    /// How packets are tagged, if they are lossless. The tag is in the header, which is their carrier.
+    /// How packets are tagged, if they are lossless. The tag is in the header, which is their
+    /// carrier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<TaggerFeatures>,
     /// Whether rules for packets from hosts give them a lossless tag that they keep: a channel.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub channels: bool,
-    /// Room for rules: twice as many as the fullest switch has, for two versions, rounded up to a power of two.
+    /// Room for rules: twice as many as the fullest switch has, for two versions, rounded up to a
+    /// power of two.
     pub rules: u32,
 }
 

@@ -2,7 +2,8 @@
 
 use plan::failover::MAX_HOPS;
 
-/// The name of the action that leaves so many hops for the switches after; `None` beyond what a header holds.
+/// The name of the action that leaves so many hops for the switches after; `None` beyond what a
+/// header holds.
 pub(super) fn send(rest: usize) -> Option<&'static str> {
     SEND.get(rest).copied()
 }

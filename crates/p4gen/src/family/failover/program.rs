@@ -1,4 +1,5 @@
-//! The text of the `failover` programs: what the templates read. P4 stands in the templates; here is what it depends on.
+//! The text of the `failover` programs: what the templates read. P4 stands in the templates; here
+//! is what it depends on.
 
 use askama::Template;
 
@@ -10,7 +11,8 @@ use crate::family::tagger::text::TagText;
 use crate::family::{Family as _, STAMP};
 use crate::layout::{Layout, ids, table};
 
-/// The multicast group that takes port-down packets of the first pipe to the others; those of the others follow.
+/// The multicast group that takes port-down packets of the first pipe to the others; those of the
+/// others follow.
 const PORT_DOWN_GROUP: u16 = 1;
 
 /// What the templates read.
@@ -23,7 +25,8 @@ struct View {
     tna: bool,
     /// What things are called there.
     arch: P4Names,
-    /// The port towards hosts before which the header is taken off: in egress, on Tofino in ingress.
+    /// The port towards hosts before which the header is taken off: in egress, on Tofino in
+    /// ingress.
     out_port: &'static str,
     port_down_group: u16,
     generator_port: u16,
@@ -51,7 +54,8 @@ struct View {
     /// Ids of the key fields of the number and the tree.
     tag_id: u32,
     tree_id: u32,
-    /// Of the fields by which routes are changed, the second: whether a packet's reverse route grows.
+    /// Of the fields by which routes are changed, the second: whether a packet's reverse route
+    /// grows.
     grows: &'static str,
     multipath: bool,
     /// Whether packets have a lossless tag.
@@ -66,7 +70,8 @@ struct View {
     updates: Vec<Update>,
 }
 
-/// Most entries of tables: numbers for Tofino, constants of `layout.p4` for v1model, but for the rules.
+/// Most entries of tables: numbers for Tofino, constants of `layout.p4` for v1model, but for the
+/// rules.
 struct Sizes {
     security: String,
     neighbors: String,

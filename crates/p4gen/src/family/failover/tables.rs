@@ -19,12 +19,14 @@ pub(super) const FLOW_HASH_BITS: u16 = 16;
 pub(super) const STATUS: &str = "port_status";
 /// That of the ports above.
 pub(super) const STATUS_HIGH: &str = "port_status_high";
-/// The parameter that says whether packets to a destination keep the way that they come: no hop at first, or no route at all.
+/// The parameter that says whether packets to a destination keep the way that they come: no hop at
+/// first, or no route at all.
 const REVERSE_HOPS: &str = "reverse_hops";
 /// Id of the key field of the ports above the first 32.
 pub(super) const STATUS_HIGH_ID: u32 = 40;
 
-/// Ids of the key fields of the number and, one more, the tree, where those of the reverse route stand in their usual place.
+/// Ids of the key fields of the number and, one more, the tree, where those of the reverse route
+/// stand in their usual place.
 const TAG_BESIDE_ID: u32 = 41;
 
 /// Id of the key field of the number; that of the tree is one more.
@@ -55,8 +57,8 @@ impl OutNames {
     }
 }
 
-/// How many entries tables hold. In software that is for any plan but the rules; on Tofino it is for most, so that they share
-/// a program, and tables of larger plans grow.
+/// How many entries tables hold. In software that is for any plan but the rules; on Tofino it is
+/// for most, so that they share a program, and tables of larger plans grow.
 struct Sizes {
     security: u32,
     neighbor: u32,
@@ -131,7 +133,8 @@ pub(super) fn layout(features: &FailoverFeatures, architecture: Architecture) ->
     Layout::new(tables, actions)
 }
 
-/// The tables of the tags: their keys have a version, as those of all rules, and the channel that a packet was just given.
+/// The tables of the tags: their keys have a version, as those of all rules, and the channel that a
+/// packet was just given.
 fn tag_tables(
     tags: &TaggerFeatures,
     channel_bits: Option<u16>,
@@ -219,7 +222,8 @@ fn forwarding_tables(
     tables
 }
 
-/// The key fields of the port status: one, as wide as the ports need; on Tofino as the registers have it.
+/// The key fields of the port status: one, as wide as the ports need; on Tofino as the registers
+/// have it.
 fn status(id: u32, features: &FailoverFeatures, architecture: Architecture) -> Vec<KeyField> {
     match architecture {
         Architecture::V1model => vec![ternary(id, STATUS, features.port_bits)],
@@ -309,8 +313,8 @@ pub(super) fn send_params(features: &FailoverFeatures, rest: u8) -> Vec<(&'stati
     params
 }
 
-/// On Tofino the port status comes from a register; a table says which port is up, where an ALU cannot shift, and another
-/// divides.
+/// On Tofino the port status comes from a register; a table says which port is up, where an ALU
+/// cannot shift, and another divides.
 fn tofino_tables(features: &FailoverFeatures) -> Vec<Table> {
     let port = exact(1, "port", PORT_BITS);
     let mut alive = vec![port];

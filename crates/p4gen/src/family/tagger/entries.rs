@@ -69,7 +69,8 @@ pub(super) fn generate(
 /// The entries of the tables that are SONiC's maps, from a configuration of a switch.
 ///
 /// # Errors
-/// [`EntriesError::Unfit`] if its ports are not those of the plan, or its queues more than the program knows.
+/// [`EntriesError::Unfit`] if its ports are not those of the plan, or its queues more than the
+/// program knows.
 pub fn of_maps(
     source: &EntrySource<'_>,
     switch: SwitchId,
@@ -82,7 +83,8 @@ pub fn of_maps(
     Ok(to.entries)
 }
 
-/// Adds the classes of what hosts send and the tag rules of one switch, which belong to the source's version, to its entries.
+/// Adds the classes of what hosts send and the tag rules of one switch, which belong to the
+/// source's version, to its entries.
 pub(in crate::family) fn add_tags<'a>(
     features: &TaggerFeatures,
     source: &EntrySource<'a>,
@@ -387,8 +389,8 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// What becomes of a packet from a host that was just given a channel, by the channel's code: whatever its first tag, it leaves
-    /// with the channel.
+    /// What becomes of a packet from a host that was just given a channel, by the channel's code:
+    /// whatever its first tag, it leaves with the channel.
     fn channel_rules(&self) -> Result<Vec<(u16, TagRule)>, Problem> {
         let failover = self.plan.tables().failover.as_ref();
         let table = failover.and_then(|failover| failover.tables.get(self.switch.index()));
@@ -512,8 +514,8 @@ impl Build<'_> {
             value,
         }))
     }
-    /// Every port's bit, where tables say it. Bits stay those of the plan's numbers, so that rules over port sets are the same
-    /// on every target.
+    /// Every port's bit, where tables say it. Bits stay those of the plan's numbers, so that rules
+    /// over port sets are the same on every target.
     fn port_bits(&mut self, width: u16) -> Result<(), Problem> {
         for (name, action) in [
             (table::IN_PORT_BIT, action::SET_IN_PORT),

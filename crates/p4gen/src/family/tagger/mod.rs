@@ -31,10 +31,11 @@ pub struct TaggerFeatures {
     pub lossy: TagCode,
     /// How rules match ports.
     pub form: RuleForm,
-    /// Width of the one-hot bitmap of ports: bit `p` stands for port `p`. Without meaning in exact form.
+    /// Width of the one-hot bitmap of ports: bit `p` stands for port `p`. Without meaning in exact
+    /// form.
     pub port_bits: u16,
-    /// Whether, instead of rules, maps between DSCP, traffic class, priority group and queue say what becomes of tags, as
-    /// SONiC has them.
+    /// Whether, instead of rules, maps between DSCP, traffic class, priority group and queue say
+    /// what becomes of tags, as SONiC has them.
     pub maps: bool,
 }
 

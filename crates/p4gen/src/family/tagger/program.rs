@@ -1,5 +1,5 @@
-//! The text of the `tagger` programs: a template for each architecture, over parts that both include. P4 stands in the templates;
-//! here is what it depends on.
+//! The text of the `tagger` programs: a template for each architecture, over parts that both
+//! include. P4 stands in the templates; here is what it depends on.
 
 use askama::Template;
 use plan::CarrierKind;
@@ -35,7 +35,8 @@ struct View {
     vlan: bool,
     /// and the code is in its PCP.
     pcp: bool,
-    /// The header that is put on and taken off at the edge, and the field of it that has the code; none for `dscp`.
+    /// The header that is put on and taken off at the edge, and the field of it that has the code;
+    /// none for `dscp`.
     carrier_header: &'static str,
     carrier_field: &'static str,
     /// The code that a packet leaves with, in egress.
@@ -106,7 +107,8 @@ pub(super) fn render(
 
 fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> View {
     let tag = TagText::of(features);
-    // The header between ingress and egress: padding (the template wants some), one bit, the code of at most 12 bits.
+    // The header between ingress and egress: padding (the template wants some), one bit, the code
+    // of at most 12 bits.
     let used = 1 + tag.code_bits;
     let bridge_bits = if used < 8 { 8 } else { 16 };
     let tna = target.architecture == Architecture::Tofino;
@@ -152,7 +154,8 @@ fn view(features: &TaggerFeatures, target: &Capabilities, layout: &Layout) -> Vi
     }
 }
 
-/// The header that a carrier is, and its field with the code; none for `dscp`, whose header every packet has.
+/// The header that a carrier is, and its field with the code; none for `dscp`, whose header every
+/// packet has.
 const fn carrier_of(carrier: CarrierKind) -> (&'static str, &'static str) {
     match carrier {
         CarrierKind::Dscp => ("", ""),

@@ -14,7 +14,8 @@ const DSCP_BITS: u16 = 6;
 /// Bits of a traffic class: SONiC's models have 16.
 const TC_BITS: u16 = 4;
 
-/// Names that differ with where new tags are looked up: Tofino does it in ingress, beside `classify`.
+/// Names that differ with where new tags are looked up: Tofino does it in ingress, beside
+/// `classify`.
 pub(in crate::family) struct RewriteNames {
     pub(in crate::family) table: &'static str,
     pub(in crate::family) set_tag: &'static str,
@@ -38,8 +39,8 @@ impl RewriteNames {
     }
 }
 
-/// How many entries tables hold. In software that is for any plan; on Tofino it is for most, so that they share a program,
-/// and tables of larger plans grow.
+/// How many entries tables hold. In software that is for any plan; on Tofino it is for most, so
+/// that they share a program, and tables of larger plans grow.
 struct Sizes {
     ipv4_route: u32,
     ipv6_route: u32,
@@ -164,8 +165,8 @@ pub(in crate::family) fn tag_tables(
     ]
 }
 
-/// The tables that make one-hot bits of ports where rules match sets of them, with their actions: on Tofino an ALU does not shift
-/// by a variable.
+/// The tables that make one-hot bits of ports where rules match sets of them, with their actions:
+/// on Tofino an ALU does not shift by a variable.
 pub(in crate::family) fn port_bit_tables(features: &TaggerFeatures) -> (Vec<Table>, Vec<Action>) {
     let both = [
         (table::IN_PORT_BIT, action::SET_IN_PORT),

@@ -19,8 +19,8 @@ pub(in crate::family) struct TagText {
     pub(in crate::family) port_bits: u16,
     /// How rules match ports.
     pub(in crate::family) port_match: &'static str,
-    /// Whether the code has class bits above the tag. Tofino's programs hold them apart: the compiler finds no place for one
-    /// field of which actions write a part.
+    /// Whether the code has class bits above the tag. Tofino's programs hold them apart: the
+    /// compiler finds no place for one field of which actions write a part.
     pub(in crate::family) split: bool,
     pub(in crate::family) code_bits: u16,
     /// The highest bit of the code.

@@ -1,6 +1,7 @@
-//! Switches under SONiC: no P4, but maps between DSCP, traffic class, priority group and queue. Every switch gets its
-//! configuration, whole and as a JSON patch; beside it stands the program that is SONiC's pipeline as far as lossless
-//! traffic goes, with its entries made from that configuration: what `trace`, `simulate` and `emulate` run.
+//! Switches under SONiC: no P4, but maps between DSCP, traffic class, priority group and queue.
+//! Every switch gets its configuration, whole and as a JSON patch; beside it stands the program
+//! that is SONiC's pipeline as far as lossless traffic goes, with its entries made from that
+//! configuration: what `trace`, `simulate` and `emulate` run.
 
 use ::sonic::Platform;
 use ::sonic::audit::{Fabric, Routing, audit};
@@ -74,7 +75,8 @@ const fn on(
         what,
         build,
         architecture: Architecture::V1model,
-        // The plan's priorities are priority groups and queues, of which SONiC has 8 each that PFC knows.
+        // The plan's priorities are priority groups and queues, of which SONiC has 8 each that PFC
+        // knows.
         priorities: 1 << layout::PRIORITY_BITS,
         ingress_priority: true,
         pfc: true,
@@ -210,7 +212,8 @@ impl Target for Sonic {
         ])
     }
 
-    /// None; but the configurations of all switches together are audited here, before anything is left on disk.
+    /// None; but the configurations of all switches together are audited here, before anything is
+    /// left on disk.
     fn extra_files(
         &self,
         build: &Build<'_>,

@@ -1,5 +1,5 @@
-//! Tofino 1 and 2: every switch's entries for BF Runtime, with a loader. Tables have the size that the plan needs, for they
-//! take stages.
+//! Tofino 1 and 2: every switch's entries for BF Runtime, with a loader. Tables have the size that
+//! the plan needs, for they take stages.
 
 use p4runtime::p4::config::v1::P4Info;
 
@@ -40,8 +40,9 @@ pub static TNA2: Tofino = Tofino {
     },
 };
 
-/// Ports are 9 bits and 511 is none. The program compares a port's bitmap with zero, and a condition sees four
-/// bytes and twelve bits at most: its compiler takes bitmaps of 33 bits and refuses 65.
+/// Ports are 9 bits and 511 is none. The program compares a port's bitmap with zero, and a
+/// condition sees four bytes and twelve bits at most: its compiler takes bitmaps of 33 bits and
+/// refuses 65.
 const TOFINO: Capabilities = Capabilities {
     target: "tna",
     what: "Tofino 1",
@@ -55,7 +56,8 @@ const TOFINO: Capabilities = Capabilities {
     highest_port: 510,
     bitmap_bits: 33,
     status_bits: layout::STATUS_BITS_MAX,
-    // With both routes and a choice of routings the compiler finds room for 16, and hardly for more.
+    // With both routes and a choice of routings the compiler finds room for 16, and hardly for
+    // more.
     route_hops: 16,
     match_kinds: &["exact", "lpm", "ternary", "range"],
     pipeline: Some(PIPELINE),

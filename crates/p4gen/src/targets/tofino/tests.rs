@@ -25,8 +25,8 @@ fn failover_plan(options: &FailoverOptions) -> CheckedPlan {
     check(tables, &check::Options::default()).expect("and they are sound")
 }
 
-/// What a failover build for Tofino says of a switch, in v1model's words: without tables of its own, with the port status
-/// as wide as the plan's.
+/// What a failover build for Tofino says of a switch, in v1model's words: without tables of its
+/// own, with the port status as wide as the plan's.
 fn failover_of_bfrt(
     opened: &BuildDirectory,
     name: &str,

@@ -1,9 +1,9 @@
-//! What starts the network in Mininet: `topology.json` with a `Makefile` for the exercise runner of p4lang/tutorials, and
-//! `p4app.json` for p4-utils.
+//! What starts the network in Mininet: `topology.json` with a `Makefile` for the exercise runner of
+//! p4lang/tutorials, and `p4app.json` for p4-utils.
 //!
-//! Hosts get an address, a default route and the static neighbours that go with it; the switches answer
-//! ARP at host ports, so the static entries only save the first exchange. Paths are relative to the build
-//! directory: start there.
+//! Hosts get an address, a default route and the static neighbours that go with it; the switches
+//! answer ARP at host ports, so the static entries only save the first exchange. Paths are relative
+//! to the build directory: start there.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -25,8 +25,9 @@ struct Network {
     links: Vec<Value>,
 }
 
-/// The names of nodes in the file. The runner wants hosts that begin with `h`, switches that begin with
-/// `s`, and no `-` in either; where a name of the topology is not like that, nodes are numbered.
+/// The names of nodes in the file. The runner wants hosts that begin with `h`, switches that begin
+/// with `s`, and no `-` in either; where a name of the topology is not like that, nodes are
+/// numbered.
 struct Names<'a> {
     topology: &'a Topology,
     hosts_as_they_are: bool,
@@ -141,8 +142,8 @@ impl Entries {
     }
 }
 
-/// The `Makefile` that compiles `source` to `json` and starts the exercise runner: what the tutorials' own does for a
-/// program that lies in a folder of its own.
+/// The `Makefile` that compiles `source` to `json` and starts the exercise runner: what the
+/// tutorials' own does for a program that lies in a folder of its own.
 pub(super) fn makefile(source: &str, json: &str) -> String {
     format!(
         "# This network in Mininet, by the exercise runner of p4lang/tutorials:
@@ -168,8 +169,9 @@ build: {json}
 /// Where `p4app.json` lies: p4-utils writes a `topology.json` of its own where it is started.
 pub(super) const P4UTILS: &str = "p4-utils";
 
-/// The contents of `p4app.json` for p4-utils' `p4run`, which is started beside it. There is no place in it for the hosts' MTU: where the carrier makes
-/// packets longer, large ones are lost at full links.
+/// The contents of `p4app.json` for p4-utils' `p4run`, which is started beside it. There is no
+/// place in it for the hosts' MTU: where the carrier makes packets longer, large ones are lost at
+/// full links.
 pub(super) fn p4app_json(
     topology: &Topology,
     priority_queues: u16,

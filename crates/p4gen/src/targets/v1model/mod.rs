@@ -1,5 +1,5 @@
-//! v1model: BMv2's `simple_switch`, and the embedded switch. Entries in the formats that are asked for, and what Mininet needs around
-//! some of them.
+//! v1model: BMv2's `simple_switch`, and the embedded switch. Entries in the formats that are asked
+//! for, and what Mininet needs around some of them.
 
 mod mininet;
 
@@ -20,7 +20,8 @@ pub struct V1model {
     pub capabilities: Capabilities,
 }
 
-/// BMv2's `simple_switch`. Ports are 9 bits and 511 means "drop"; `standard_metadata.priority` has 3 bits.
+/// BMv2's `simple_switch`. Ports are 9 bits and 511 means "drop"; `standard_metadata.priority` has
+/// 3 bits.
 pub static V1MODEL: V1model = V1model { capabilities: BMV2 };
 
 /// The embedded switch: v1model with what BMv2 lacks.

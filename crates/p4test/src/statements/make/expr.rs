@@ -8,7 +8,8 @@ use super::Maker;
 use super::scope::{Hop, Path, Place};
 
 impl Maker<'_, '_> {
-    /// A place of a type: one named lately, a part of something in sight, or bits of a wider number.
+    /// A place of a type: one named lately, a part of something in sight, or bits of a wider
+    /// number.
     pub(super) fn lvalue(&mut self, ty: Ty, writable: bool) -> Option<Lvalue> {
         if self.chance(35)
             && let Some(known) = self.known_place(ty, writable)

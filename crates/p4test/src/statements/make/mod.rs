@@ -1,5 +1,5 @@
-//! Makes random programs that are well typed, end, and stay within their stacks. Mostly they are well defined too; where
-//! they are not, the oracle notices.
+//! Makes random programs that are well typed, end, and stay within their stacks. Mostly they are
+//! well defined too; where they are not, the oracle notices.
 
 mod decl;
 mod expr;
@@ -89,8 +89,9 @@ impl Maker<'_, '_> {
         self.recent.push((place.clone(), writable, ty));
     }
 
-    /// Arguments for the parameters of some code, some of them by name, in another order than the parameters, or left
-    /// out where the parameter has a default value; `None` if nothing in sight fits one.
+    /// Arguments for the parameters of some code, some of them by name, in another order than the
+    /// parameters, or left out where the parameter has a default value; `None` if nothing in sight
+    /// fits one.
     fn args(&mut self, callee: Code) -> Option<Vec<Given>> {
         let mut args = self.all_args(callee)?;
         let defaults = self.program.code(callee).defaults.clone();

@@ -205,7 +205,8 @@ impl<'w> Explorer<'w> {
         }
     }
 
-    /// Explores every source and shows `see` the ways of packets that arrive; `None` if there are too many walks.
+    /// Explores every source and shows `see` the ways of packets that arrive; `None` if there are
+    /// too many walks.
     pub(super) fn all_sources(
         &mut self,
         see: &mut dyn FnMut(SwitchId, &[Hop]),

@@ -1,4 +1,5 @@
-//! How much of all traffic is lost under sets of failures: every packet of the network, not a sample of them.
+//! How much of all traffic is lost under sets of failures: every packet of the network, not a
+//! sample of them.
 
 use rayon::prelude::*;
 use topology::UNREACHABLE;
@@ -8,8 +9,9 @@ use super::survey::Survey;
 use super::walk::{DestinationRules, End, World};
 
 impl Survey<'_> {
-    /// For each set of failures how many flows are lost although there is a way, and how many because there is none. A flow
-    /// is a host and a destination that is not at its own switch; see [`Self::flows`] for how many there are.
+    /// For each set of failures how many flows are lost although there is a way, and how many
+    /// because there is none. A flow is a host and a destination that is not at its own switch; see
+    /// [`Self::flows`] for how many there are.
     #[must_use]
     pub fn losses(&self, sets: &[Vec<u32>]) -> Vec<Losses> {
         let all: Vec<usize> = (0..self.destinations()).collect();
@@ -56,7 +58,8 @@ impl Survey<'_> {
         destinations.iter().map(to).sum()
     }
 
-    /// Hops between switches of these flows while nothing has failed, on average over those that arrive.
+    /// Hops between switches of these flows while nothing has failed, on average over those that
+    /// arrive.
     #[must_use]
     pub fn mean_hops(&self) -> f64 {
         let world = &self.world;

@@ -1,5 +1,5 @@
-//! Lossless tags on the ways of failover tables: every packet that arrives must stay lossless on its way, whatever has
-//! failed, and what a cycle of buffers consists of is told by walks.
+//! Lossless tags on the ways of failover tables: every packet that arrives must stay lossless on
+//! its way, whatever has failed, and what a cycle of buffers consists of is told by walks.
 
 use quantities::PortId;
 use topology::{Fabric, SwitchId};
@@ -66,8 +66,8 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// Replays the tags of every class along a way that ends at one of these ports of hosts, from every host where it
-    /// begins. Tells the place of each wanted dependency that it has.
+    /// Replays the tags of every class along a way that ends at one of these ports of hosts, from
+    /// every host where it begins. Tells the place of each wanted dependency that it has.
     pub(super) fn replay(
         &self,
         fabric: &Fabric,
@@ -107,7 +107,8 @@ impl<'a> Tags<'a> {
         Ok(())
     }
 
-    /// The tags with which a packet of the first class from the host at a port leaves the switches of a way; `None` once it is lossy.
+    /// The tags with which a packet of the first class from the host at a port leaves the switches
+    /// of a way; `None` once it is lossy.
     pub(super) fn along(&self, hops: &[Hop], host: PortId) -> Vec<Option<Tag>> {
         let class = self.classes.first();
         let mut tag = class.map(|&(_, initial)| initial);

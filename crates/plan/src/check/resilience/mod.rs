@@ -1,15 +1,17 @@
-//! The proof of failover tables: for every set of at most K failures and every pair of a switch with hosts and
-//! a destination, the packet arrives if a way remains, and it never circulates.
+//! The proof of failover tables: for every set of at most K failures and every pair of a switch
+//! with hosts and a destination, the packet arrives if a way remains, and it never circulates.
 //!
-//! Packets are walked through the tables alone. A walk depends on the state of few links: those that the rules
-//! it met have asked about. Whatever else fails, the walk is the same; so for each pair the sets of failures
-//! are explored as a tree: walk with nothing failed, then fail each link that the walk depended on, with those
-//! before it held up, and walk again. Every set of failures falls into exactly one of the walks, and sets that
-//! touch nothing on a walk are not walked again. The number of failures rises from none; where K would take too many
-//! walks, all sets of fewer failures are explored as far as that goes, and of the sets of K some are drawn: half of
-//! them at random, half of neighbouring links (Stephens15 section 4.7).
+//! Packets are walked through the tables alone. A walk depends on the state of few links: those
+//! that the rules it met have asked about. Whatever else fails, the walk is the same; so for each
+//! pair the sets of failures are explored as a tree: walk with nothing failed, then fail each link
+//! that the walk depended on, with those before it held up, and walk again. Every set of failures
+//! falls into exactly one of the walks, and sets that touch nothing on a walk are not walked again.
+//! The number of failures rises from none; where K would take too many walks, all sets of fewer
+//! failures are explored as far as that goes, and of the sets of K some are drawn: half of them at
+//! random, half of neighbouring links (Stephens15 section 4.7).
 //!
-//! Where destinations differ in how many failures they survive, each is proven for as many as the plan claims of it.
+//! Where destinations differ in how many failures they survive, each is proven for as many as the
+//! plan claims of it.
 
 mod explore;
 mod hop;
@@ -160,8 +162,9 @@ pub struct Way<'a> {
     pub arcs: &'a [ArcId],
 }
 
-/// Shows the ways of all packets that arrive, under every set of as many failures as the tables claim that packets to their destination
-/// survive: one value for each destination, in their order. `None` if there are more than `most_walks` walks.
+/// Shows the ways of all packets that arrive, under every set of as many failures as the tables
+/// claim that packets to their destination survive: one value for each destination, in their order.
+/// `None` if there are more than `most_walks` walks.
 pub fn fold_ways<T: Send>(
     topology: &Topology,
     failover: &Failover,

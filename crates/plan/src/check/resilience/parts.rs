@@ -1,7 +1,8 @@
-//! Walks shared out: each machine walks to some of the destinations, and what all of them found is put together again.
+//! Walks shared out: each machine walks to some of the destinations, and what all of them found is
+//! put together again.
 //!
-//! A share is a pure function of the tables, the options and its number, so shares may be walked anywhere, in any order, and
-//! again; together they are what one machine finds.
+//! A share is a pure function of the tables, the options and its number, so shares may be walked
+//! anywhere, in any order, and again; together they are what one machine finds.
 
 use quantities::Progress;
 use rayon::prelude::*;
@@ -37,7 +38,8 @@ impl Share {
 /// What walks to a share of the destinations have shown.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WalkedShare {
-    /// By the number of failures: all sets of at most so many. Ends before the number that took too many walks.
+    /// By the number of failures: all sets of at most so many. Ends before the number that took too
+    /// many walks.
     explored: Vec<Findings>,
     /// The sets that are drawn where all are too many.
     drawn: Findings,
@@ -101,8 +103,8 @@ impl Walks<'_> {
     }
 }
 
-/// Explores all sets of at most so many failures, and of no more than are asked for of a destination, for a share of the
-/// destinations; `None` if that takes too many walks.
+/// Explores all sets of at most so many failures, and of no more than are asked for of a
+/// destination, for a share of the destinations; `None` if that takes too many walks.
 fn explore(
     world: &World<'_>,
     failures: u32,

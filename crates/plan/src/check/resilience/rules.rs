@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::failover::{Label, LabelKind, Origin, RuleRef, Ternary};
 
-/// What most rules ask of a packet exactly: the label's number, or where the packet comes from; and the reverse route.
+/// What most rules ask of a packet exactly: the label's number, or where the packet comes from; and
+/// the reverse route.
 type Header = (u32, Box<[u8]>);
 
 /// The rules of a switch for one destination.

@@ -103,7 +103,8 @@ fn neighbours(topology: &Topology, element: Element, number: u32) -> Vec<u32> {
     }
 }
 
-/// The sets that are drawn, by how many failures they have: as many as are asked for of one destination or another.
+/// The sets that are drawn, by how many failures they have: as many as are asked for of one
+/// destination or another.
 pub(super) struct Drawn(BTreeMap<u32, Vec<Vec<u32>>>);
 
 impl Drawn {
@@ -138,8 +139,9 @@ pub(super) fn walk_all(
     walk_to_each(world, &all, (options, drawn), progress)
 }
 
-/// Walks every pair of a source and one of these destinations under every set of as many failures as are asked for of it that touches what its walk
-/// without failures depends on; under the others the walk is that one.
+/// Walks every pair of a source and one of these destinations under every set of as many failures
+/// as are asked for of it that touches what its walk without failures depends on; under the others
+/// the walk is that one.
 pub(super) fn walk_to_each(
     world: &World<'_>,
     destinations: &[usize],

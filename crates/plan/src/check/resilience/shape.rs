@@ -63,8 +63,8 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// What a rule of a switch refers to that does not exist. All fields of a rule are named here, so that a new one cannot be
-    /// forgotten.
+    /// What a rule of a switch refers to that does not exist. All fields of a rule are named here,
+    /// so that a new one cannot be forgotten.
     fn missing(&mut self, switch: SwitchId, rule: &RuleRef<'_>) -> Option<String> {
         let RuleRef {
             destination,
@@ -115,7 +115,8 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// The first port that does not exist on a way over the links at these ports, as far as they lead to switches.
+    /// The first port that does not exist on a way over the links at these ports, as far as they
+    /// lead to switches.
     fn along(&self, from: SwitchId, ports: impl Iterator<Item = PortId>) -> Option<String> {
         let mut at = from;
         for port in ports {

@@ -24,8 +24,8 @@ pub struct Flow {
 pub struct FlowOutcome {
     /// Whether its way without failures has met one of them.
     pub met_failure: bool,
-    /// The links between switches that it crossed, each with its direction (whether from the link's first end),
-    /// if it arrived.
+    /// The links between switches that it crossed, each with its direction (whether from the link's
+    /// first end), if it arrived.
     pub way: Option<Vec<(LinkId, bool)>>,
     /// The fewest hops between switches that were possible, if there was a way.
     pub fewest: Option<u16>,
@@ -34,7 +34,8 @@ pub struct FlowOutcome {
 /// A packet's way through the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableWalk {
-    /// The links between switches that it crossed, each with its direction (whether from the link's first end).
+    /// The links between switches that it crossed, each with its direction (whether from the link's
+    /// first end).
     pub links: Vec<(LinkId, bool)>,
     /// Whether it arrived.
     pub arrived: bool,
@@ -63,7 +64,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Draws sets of so many failures: uniform ones at even places, neighbours at odd ones (Stephens15 section 4.7).
+    /// Draws sets of so many failures: uniform ones at even places, neighbours at odd ones
+    /// (Stephens15 section 4.7).
     #[must_use]
     pub fn draw(&self, size: u32, samples: u32, seed: u64) -> Vec<Vec<u32>> {
         let options = FailureOptions {
@@ -80,8 +82,8 @@ impl<'a> Survey<'a> {
         self.world.failover.destinations.len()
     }
 
-    /// The ways of packets from these switches to one destination, as the tables alone say. A packet that goes in
-    /// circles is followed for as long as it takes to see it.
+    /// The ways of packets from these switches to one destination, as the tables alone say. A
+    /// packet that goes in circles is followed for as long as it takes to see it.
     #[must_use]
     pub fn walks(
         &self,
@@ -130,7 +132,8 @@ impl<'a> Survey<'a> {
         destination.homes(self.world.topology)
     }
 
-    /// The fewest hops from every switch to the nearest of each of these sets of switches under failures.
+    /// The fewest hops from every switch to the nearest of each of these sets of switches under
+    /// failures.
     fn fewest(&self, homes: BTreeSet<Vec<SwitchId>>, failed: &[u32]) -> Fewest {
         let world = &self.world;
         let homes: Vec<Vec<SwitchId>> = homes.into_iter().collect();

@@ -1,4 +1,5 @@
-//! Walks with their lossless tags, one by one, as the proof reads them: so that others can be compared with it.
+//! Walks with their lossless tags, one by one, as the proof reads them: so that others can be
+//! compared with it.
 
 use quantities::PortId;
 use topology::SwitchId;
@@ -25,7 +26,8 @@ pub struct TaggedPacket {
 pub struct TaggedWalk {
     /// Whether it arrived.
     pub arrived: bool,
-    /// Each switch that it left for another: the output port, and the tag with which it left; `None` once it is lossy.
+    /// Each switch that it left for another: the output port, and the tag with which it left;
+    /// `None` once it is lossy.
     pub hops: Vec<(SwitchId, PortId, Option<Tag>)>,
 }
 
@@ -38,7 +40,8 @@ pub struct TaggedSurvey<'a> {
 }
 
 impl<'a> TaggedSurvey<'a> {
-    /// Gets a plan's tables ready; `None` if it has no failover tables, or its tag rules contradict each other.
+    /// Gets a plan's tables ready; `None` if it has no failover tables, or its tag rules contradict
+    /// each other.
     #[must_use]
     pub fn new(tables: &'a Tables) -> Option<Self> {
         Some(Self {

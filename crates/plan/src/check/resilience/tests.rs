@@ -1,5 +1,5 @@
-//! The exploration against brute force: every set of failures, every pair, on tables that are right and on
-//! tables that have lost rules.
+//! The exploration against brute force: every set of failures, every pair, on tables that are right
+//! and on tables that have lost rules.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
@@ -32,7 +32,8 @@ fn named<T: serde::de::DeserializeOwned>(name: &str) -> T {
     serde_json::from_value(name.into()).unwrap()
 }
 
-/// The tables of a scheme. They come through a file: the crate that schemes know is not the one under test.
+/// The tables of a scheme. They come through a file: the crate that schemes know is not the one
+/// under test.
 fn failover(topology: &Topology, options: &FailoverOptions) -> Option<Failover> {
     let tables = schemes::failover::failover(topology, options).ok()?;
     Tables::from_json(&tables.to_json()).ok()?.failover
@@ -265,7 +266,8 @@ fn losses_of_all_flows_are_those_of_each() {
     }
 }
 
-/// What shares found is what one machine finds, whether all sets are explored or some are drawn, tables right or wrong.
+/// What shares found is what one machine finds, whether all sets are explored or some are drawn,
+/// tables right or wrong.
 #[test]
 fn shares_together_find_what_one_machine_finds() {
     let topology = Topology::from_json(RING).unwrap();

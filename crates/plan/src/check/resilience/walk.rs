@@ -214,7 +214,8 @@ impl<'a> World<'a> {
         most.unwrap_or_else(|| self.at_most(options.failures.unwrap_or(claimed)))
     }
 
-    /// The most failures at once that are asked for of packets to one destination: as many as are claimed of it.
+    /// The most failures at once that are asked for of packets to one destination: as many as are
+    /// claimed of it.
     pub(super) fn wanted_to(&self, destination: usize, options: &FailureOptions) -> u32 {
         let claimed = self.protection(destination).failures;
         self.at_most(options.failures.unwrap_or(claimed))
@@ -296,7 +297,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The fewest hops from every switch to the nearest of some under failures, as far as `until`: see [`HopSearch::search`].
+    /// The fewest hops from every switch to the nearest of some under failures, as far as `until`:
+    /// see [`HopSearch::search`].
     pub(super) fn hops<'s>(
         &self,
         search: &'s mut HopSearch,
@@ -363,7 +365,8 @@ impl<'w> DestinationRules<'w> {
         }
     }
 
-    /// Walks a packet. `examined` is filled with what was up and must stay so for the walk to stay the same.
+    /// Walks a packet. `examined` is filled with what was up and must stay so for the walk to stay
+    /// the same.
     pub(super) fn walk(
         &mut self,
         source: SwitchId,
@@ -414,7 +417,8 @@ impl<'w> DestinationRules<'w> {
             label: Label::default(),
             forward: Vec::new(),
         };
-        // Brent: a state kept from a power of two steps ago comes back if the packet goes in circles.
+        // Brent: a state kept from a power of two steps ago comes back if the packet goes in
+        // circles.
         let mut kept: Option<Packet> = None;
         let mut hops = 0u32;
         loop {
@@ -493,8 +497,8 @@ impl<'w> DestinationRules<'w> {
         Ok((port, write.channel))
     }
 
-    /// The action of the first rule that matches. It stays the first as long as the ports that it needs stay up
-    /// and, for every rule before it, one of the ports that kept it from matching.
+    /// The action of the first rule that matches. It stays the first as long as the ports that it
+    /// needs stay up and, for every rule before it, one of the ports that kept it from matching.
     fn look_up(
         &mut self,
         packet: &Packet,
@@ -523,7 +527,8 @@ impl<'w> DestinationRules<'w> {
             if !status.contains_all(rule.ports.up) {
                 continue; // a port that it needs is down, and stays down whatever else fails
             }
-            // It is enough that one of the ports that it wants down stays up; one that cannot fail is best.
+            // It is enough that one of the ports that it wants down stays up; one that cannot fail
+            // is best.
             let standing = rule.ports.down.and(status);
             let held = |port| {
                 let element = world.element(at, port);

@@ -1,5 +1,6 @@
-//! On which tree packets begin, by destination and switch: a short one (Stephens15 section 5.4.2), and of equally short ones that whose
-//! links the fewest others take, so that load is spread over channels, trees and links.
+//! On which tree packets begin, by destination and switch: a short one (Stephens15 section 5.4.2),
+//! and of equally short ones that whose links the fewest others take, so that load is spread over
+//! channels, trees and links.
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -58,7 +59,8 @@ const MOST: usize = 8;
 const STREAM: u64 = 2 << 32;
 
 impl Channels {
-    /// The beginnings toward switches with destinations, each with the first code there and how many follow each other.
+    /// The beginnings toward switches with destinations, each with the first code there and how
+    /// many follow each other.
     pub(in super::super) fn beginnings(
         &self,
         fabric: &Fabric,
@@ -104,8 +106,9 @@ impl Channels {
         all
     }
 
-    /// The trees on which packets may begin at a switch, over all channels: those within 1.35 of the shortest way and as short as the
-    /// eighth; if there are none, the shortest. At random: of equals none is preferred.
+    /// The trees on which packets may begin at a switch, over all channels: those within 1.35 of
+    /// the shortest way and as short as the eighth; if there are none, the shortest. At random: of
+    /// equals none is preferred.
     fn near(
         &self,
         toward: &[Toward],

@@ -1,9 +1,11 @@
-//! Minimal ways before disjoint trees (Stephens15 section 5.5): packets follow a shortest way on a channel of its own until a link of it
-//! is down, and only then trees. Where all shortest ways together close no cycle of buffers, as in trees of switches, nothing is lost as
-//! long as nothing fails.
+//! Minimal ways before disjoint trees (Stephens15 section 5.5): packets follow a shortest way on a
+//! channel of its own until a link of it is down, and only then trees. Where all shortest ways
+//! together close no cycle of buffers, as in trees of switches, nothing is lost as long as nothing
+//! fails.
 //!
-//! The header tells packets on minimal ways from those on trees. The tag alone tells their channels: it rises where a packet goes on by a
-//! link that follows the last one on no minimal way, so that one channel of trees takes all packets that have met a failure.
+//! The header tells packets on minimal ways from those on trees. The tag alone tells their
+//! channels: it rises where a packet goes on by a link that follows the last one on no minimal way,
+//! so that one channel of trees takes all packets that have met a failure.
 
 use topology::{ArcId, Fabric, SwitchId};
 
@@ -60,8 +62,8 @@ impl Channels {
         })
     }
 
-    /// The cells of packets on minimal ways: they keep their tag from link to link of such a way, whatever its destination, and it rises
-    /// where they go on by a tree.
+    /// The cells of packets on minimal ways: they keep their tag from link to link of such a way,
+    /// whatever its destination, and it rises where they go on by a tree.
     pub(super) fn minimal_cells(
         &self,
         fabric: &Fabric,

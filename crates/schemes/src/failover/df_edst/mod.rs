@@ -1,11 +1,13 @@
-//! Deadlock-free spanning tree resilience (DF-EDST, Stephens15 sections 5.2 and 5.4.2): packets follow edge-disjoint spanning trees
-//! and change, where a link is down, only to trees that a [tree transition graph](transitions) leads to. The graph is acyclic,
-//! so that nothing circulates without a word of it in the header, and the links of all trees can be put in an order that every
+//! Deadlock-free spanning tree resilience (DF-EDST, Stephens15 sections 5.2 and 5.4.2): packets
+//! follow edge-disjoint spanning trees and change, where a link is down, only to trees that a [tree
+//! transition graph](transitions) leads to. The graph is acyclic, so that nothing circulates
+//! without a word of it in the header, and the links of all trees can be put in an order that every
 //! packet follows: trees in topological order, in each the links up before those down.
 //!
-//! Every channel has trees of its own, drawn with another seed, and a graph of its own; a packet keeps the channel that its first
-//! switch gave it. An edge is in one tree of a channel, so the port by which a packet comes in tells its tree. With several channels
-//! the header tells the channel (it is the packet's lossless tag, too).
+//! Every channel has trees of its own, drawn with another seed, and a graph of its own; a packet
+//! keeps the channel that its first switch gave it. An edge is in one tree of a channel, so the
+//! port by which a packet comes in tells its tree. With several channels the header tells the
+//! channel (it is the packet's lossless tag, too).
 
 mod begin;
 mod minimal;
@@ -112,7 +114,8 @@ impl TransitionOptions {
     }
 }
 
-/// The random numbers by which trees are selected for a destination are none of those of [`Channels::rules`].
+/// The random numbers by which trees are selected for a destination are none of those of
+/// [`Channels::rules`].
 const SELECTION: u64 = 1 << 32;
 
 /// As many channels as PFC has priorities.
@@ -273,8 +276,9 @@ impl Channels {
         }
     }
 
-    /// The rules of all switches for a destination at a switch, toward which packets begin as said. Of the routings to a switch only the first brings the rules for packets
-    /// from other switches, which are for all of them: `codes`.
+    /// The rules of all switches for a destination at a switch, toward which packets begin as said.
+    /// Of the routings to a switch only the first brings the rules for packets from other switches,
+    /// which are for all of them: `codes`.
     pub(super) fn rules(
         &self,
         fabric: &Fabric,
@@ -325,7 +329,8 @@ impl Channels {
         self.channels.iter().map(toward).collect()
     }
 
-    /// The rules of a switch for packets that are on no tree yet: the minimal way, if they begin on one, then the trees of a channel.
+    /// The rules of a switch for packets that are on no tree yet: the minimal way, if they begin on
+    /// one, then the trees of a channel.
     fn begin(
         &self,
         fabric: &Fabric,
@@ -351,7 +356,8 @@ impl Channels {
         );
     }
 
-    /// The order in which a switch tries trees for packets that are on none yet: the one that they begin on, then all others by layers.
+    /// The order in which a switch tries trees for packets that are on none yet: the one that they
+    /// begin on, then all others by layers.
     fn order_of_host(&self, toward: &[Toward], start: Start, switch: SwitchId) -> Vec<usize> {
         let others = toward[start.channel()].present & !(1 << start.place());
         let mut order = vec![start.place()];
@@ -380,8 +386,8 @@ impl Channels {
         order
     }
 
-    /// The rules of a switch for packets of a channel from other switches: for every tree that they may be on, itself and then what
-    /// can be reached from it.
+    /// The rules of a switch for packets of a channel from other switches: for every tree that they
+    /// may be on, itself and then what can be reached from it.
     fn pass_on(
         &self,
         fabric: &Fabric,

@@ -1,4 +1,5 @@
-//! Which trees of a channel lead to a destination, where not all do (Stephens15 section 5.2.2, "Discussion").
+//! Which trees of a channel lead to a destination, where not all do (Stephens15 section 5.2.2,
+//! "Discussion").
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -13,8 +14,9 @@ pub(super) struct Selection<'a> {
 }
 
 impl Selection<'_> {
-    /// The places of the trees that lead to a destination, given how long its ways are on each: the shortest, but so that as many
-    /// failures as are asked for are survived. Of equals none is preferred.
+    /// The places of the trees that lead to a destination, given how long its ways are on each: the
+    /// shortest, but so that as many failures as are asked for are survived. Of equals none is
+    /// preferred.
     pub(super) fn choose(&self, lengths: &[u64], rng: &mut ChaCha8Rng) -> u32 {
         let all = self.graph.all();
         let Some(count) = self.options.transitions.subset.map(usize::from) else {
@@ -48,8 +50,9 @@ impl Selection<'_> {
         chosen
     }
 
-    /// The trees that are there for resilience: of `Rand` and `Max` all that are not initial, else the shortest of each of as many
-    /// later layers as there are failures to survive, those with the shortest ones.
+    /// The trees that are there for resilience: of `Rand` and `Max` all that are not initial, else
+    /// the shortest of each of as many later layers as there are failures to survive, those with
+    /// the shortest ones.
     fn reserved(&self, order: &[usize]) -> Vec<usize> {
         let later = order
             .iter()

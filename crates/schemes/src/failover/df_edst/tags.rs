@@ -1,4 +1,5 @@
-//! What packets of DF-EDST carry: the number of their channel, as a mark where there are several and as their lossless tag.
+//! What packets of DF-EDST carry: the number of their channel, as a mark where there are several
+//! and as their lossless tag.
 
 use plan::failover::{Action, Origin, SwitchTable};
 use plan::{Tables, Tag};
@@ -11,7 +12,8 @@ use crate::cells::Squares;
 use crate::{FIRST_TAG, Tagged, TaggerOptions};
 
 impl Channels {
-    /// What the header of packets says that are on a tree: where trees are marked the tree, else the channel if there are several.
+    /// What the header of packets says that are on a tree: where trees are marked the tree, else
+    /// the channel if there are several.
     pub(super) fn mark(&self, channel: usize, place: usize) -> Option<u8> {
         let number = match (self.options.mark_trees, self.channels.len()) {
             (true, _) => channel * self.trees() + place,
@@ -21,7 +23,8 @@ impl Channels {
         u8::try_from(number + 1).ok()
     }
 
-    /// What the header of packets says that are on a minimal way: one more than all trees and channels.
+    /// What the header of packets says that are on a minimal way: one more than all trees and
+    /// channels.
     pub(super) fn minimal_mark(&self) -> Option<u8> {
         let last = self.mark(self.channels.len() - 1, self.trees() - 1);
         last.filter(|_| self.options.default_tree)
@@ -49,7 +52,8 @@ impl Channels {
             .saturating_add(self.first())
     }
 
-    /// The tag rules: a channel's packets keep its tag on every tree, and from a tree to what can be reached from it.
+    /// The tag rules: a channel's packets keep its tag on every tree, and from a tree to what can
+    /// be reached from it.
     fn tags(
         &self,
         fabric: &Fabric,

@@ -1,8 +1,9 @@
-//! Tree transition graphs (Stephens15 section 5.2.2): on which trees packets may begin, and to which trees they may change where
-//! the link of theirs is down.
+//! Tree transition graphs (Stephens15 section 5.2.2): on which trees packets may begin, and to
+//! which trees they may change where the link of theirs is down.
 //!
-//! Trees stand at *places* in topological order: packets only ever change to a later place, so that no links of two trees wait
-//! for each other. At one switch a packet may pass over several trees, so that it may change to whatever its place *reaches*.
+//! Trees stand at *places* in topological order: packets only ever change to a later place, so that
+//! no links of two trees wait for each other. At one switch a packet may pass over several trees,
+//! so that it may change to whatever its place *reaches*.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +19,8 @@ pub enum TransitionKind {
     Line,
     /// From every initial tree to the head of a line of the others.
     T,
-    /// Layers, each two trees narrower than the one before; from every tree to all of the next layer.
+    /// Layers, each two trees narrower than the one before; from every tree to all of the next
+    /// layer.
     ALayer,
     /// Layers, each half as wide as the one before; from every tree to all of the next layer.
     MLayer,
@@ -61,7 +63,8 @@ impl TransitionKind {
         widths
     }
 
-    /// How many of so many trees are initial if that many failures are to be survived: as many as can be.
+    /// How many of so many trees are initial if that many failures are to be survived: as many as
+    /// can be.
     pub(super) fn most_initial(self, trees: usize, failures: usize) -> usize {
         match self {
             Self::NoRes | Self::NoDfr => trees,
@@ -117,8 +120,8 @@ const fn span(first: usize, count: usize) -> u32 {
 }
 
 impl TransitionGraph {
-    /// The graph of so many trees, at most [`MAX_TREES`], of which so many are initial; `connected` says whether the trees of each
-    /// layer follow each other in a line.
+    /// The graph of so many trees, at most [`MAX_TREES`], of which so many are initial; `connected`
+    /// says whether the trees of each layer follow each other in a line.
     pub(super) fn new(
         kind: TransitionKind,
         (trees, initial): (usize, usize),
@@ -186,8 +189,9 @@ impl TransitionGraph {
         lowest.map_or(0, |layer| self.of_layer(present, layer))
     }
 
-    /// How many failed links every packet survives if only some trees are there: the worst case over the orders that switches may
-    /// try trees in, and over all networks. Links that stop a packet are of different trees, or it would not have come by.
+    /// How many failed links every packet survives if only some trees are there: the worst case
+    /// over the orders that switches may try trees in, and over all networks. Links that stop a
+    /// packet are of different trees, or it would not have come by.
     pub(super) fn guaranteed(&self, present: u32, order: TreeOrder) -> usize {
         let mut cost = vec![0; self.len()];
         for place in places(present).rev() {
@@ -214,8 +218,9 @@ impl TransitionGraph {
     }
 }
 
-/// What each of so many places leads to: at first every place leads to every other, then edges of cycles are taken out at random
-/// (as Domke11 breaks cycles). Places are numbered in topological order.
+/// What each of so many places leads to: at first every place leads to every other, then edges of
+/// cycles are taken out at random (as Domke11 breaks cycles). Places are numbered in topological
+/// order.
 fn acyclic_at_random(count: usize, rng: &mut ChaCha8Rng) -> Vec<u32> {
     let mut next: Vec<u32> = (0..count)
         .map(|place| span(0, count) & !(1 << place))
@@ -326,7 +331,8 @@ mod tests {
         }
     }
 
-    /// A packet against an adversary who fails links of trees anywhere: the fewest that stop it, all permitted orders tried.
+    /// A packet against an adversary who fails links of trees anywhere: the fewest that stop it,
+    /// all permitted orders tried.
     fn game(
         graph: &TransitionGraph,
         present: u32,

@@ -1,4 +1,5 @@
-//! Two schemes beside each other: each destination's rules are those of its own scheme, and each claim is proven.
+//! Two schemes beside each other: each destination's rules are those of its own scheme, and each
+//! claim is proven.
 #![allow(clippy::unwrap_used)]
 
 use plan::Tables;
@@ -146,7 +147,8 @@ fn as_many_trees_as_there_are() {
             trees(topology, FailoverScheme::Adst),
         )
     });
-    // As the tests of the trees themselves have them, and half the degree of the random graph, or all of it.
+    // As the tests of the trees themselves have them, and half the degree of the random graph, or
+    // all of it.
     assert_eq!(found.collect::<Vec<_>>(), [(1, 2), (1, 3), (1, 2), (2, 5)]);
 }
 

@@ -1,7 +1,8 @@
 //! Putting ways into lanes of which none has a cycle.
 //!
-//! Ways are hundreds of thousands, so cycles are not cut one by one: the arcs of a lane are put into an order that few ways go against
-//! (Eades93), in time linear in the turns; those that do go to the next lane, where there are fewer turns and fewer cycles.
+//! Ways are hundreds of thousands, so cycles are not cut one by one: the arcs of a lane are put
+//! into an order that few ways go against (Eades93), in time linear in the turns; those that do go
+//! to the next lane, where there are fewer turns and fewer cycles.
 
 use topology::{ArcId, Fabric};
 
@@ -61,7 +62,8 @@ impl Turns {
         graph.against(&graph.order()) == 0
     }
 
-    /// The lane of every way, and how many there are: lane by lane, those that go against its order leave.
+    /// The lane of every way, and how many there are: lane by lane, those that go against its order
+    /// leave.
     pub(super) fn cut(&self) -> (Vec<u8>, usize) {
         let mut lane = vec![0u8; self.start.len() - 1];
         let mut present: Vec<u32> = (0..self.ways()).collect();
@@ -102,7 +104,8 @@ impl Turns {
         moved
     }
 
-    /// The first lane for every pair of ways, there and back, in which they close no cycle; long ways first, for they are hard to place.
+    /// The first lane for every pair of ways, there and back, in which they close no cycle; long
+    /// ways first, for they are hard to place.
     pub(super) fn first_that_fits(&self, paths: &LanePaths) -> (Vec<u8>, usize) {
         let mut lane = vec![0u8; paths.len()];
         let mut lanes: Vec<Acyclic> = vec![Acyclic::new(self.arcs)];
@@ -223,7 +226,8 @@ impl Graph {
         backward.map(|&(_, weight)| u64::from(weight)).sum()
     }
 
-    /// Positions by Eades93: sinks to the back, sources to the front, else the arc whose turns lead out most; in buckets by that surplus.
+    /// Positions by Eades93: sinks to the back, sources to the front, else the arc whose turns lead
+    /// out most; in buckets by that surplus.
     fn order(&self) -> Vec<u32> {
         let nodes = self.nodes();
         let sum = |list: &[(u32, u32)]| {
@@ -269,7 +273,8 @@ impl Graph {
                     continue;
                 };
                 let node = node as usize;
-                // An entry that is out of date is passed over: the node stands in another bucket too.
+                // An entry that is out of date is passed over: the node stands in another bucket
+                // too.
                 if left[node] && bucket(leads_out[node] - leads_in[node]) == highest {
                     break node;
                 }
@@ -306,7 +311,8 @@ impl Graph {
         position
     }
 
-    /// Positions after some rounds in which every arc moves to where the fewest of its own turns lead backward.
+    /// Positions after some rounds in which every arc moves to where the fewest of its own turns
+    /// lead backward.
     fn improved(&self, position: Vec<u32>) -> Vec<u32> {
         const ROUNDS: usize = 3;
         let nodes = self.nodes();

@@ -1,7 +1,9 @@
-//! Routings of any network that put packets into virtual lanes, as managers of InfiniBand networks have them: DFSSSP (Domke11), LASH
-//! (Skeie02), and Up*/Down* (Schroeder91). A packet keeps the lane that its first switch gave it, and the ways of a lane close no cycle of buffers.
+//! Routings of any network that put packets into virtual lanes, as managers of InfiniBand networks
+//! have them: DFSSSP (Domke11), LASH (Skeie02), and Up*/Down* (Schroeder91). A packet keeps the
+//! lane that its first switch gave it, and the ways of a lane close no cycle of buffers.
 //!
-//! Every pair of switches with hosts has one way, which the first switch writes into the packet. Nothing is claimed about failures.
+//! Every pair of switches with hosts has one way, which the first switch writes into the packet.
+//! Nothing is claimed about failures.
 
 mod layers;
 mod paths;
@@ -26,9 +28,11 @@ use paths::{LanePaths, dfsssp, lash, up_down};
 pub enum LaneRouting {
     /// First up to a root, then down, along a spanning tree's order of the switches: one lane.
     UpDownAny,
-    /// One shortest way for each pair, both directions in the first lane that it closes no cycle in.
+    /// One shortest way for each pair, both directions in the first lane that it closes no cycle
+    /// in.
     Lash,
-    /// Shortest ways that spread load over links, in lanes that cut cycles where few ways go (Domke11).
+    /// Shortest ways that spread load over links, in lanes that cut cycles where few ways go
+    /// (Domke11).
     Dfsssp,
 }
 
@@ -214,7 +218,8 @@ mod tests {
         jellyfish.generate().unwrap()
     }
 
-    /// All routings on all kinds of networks are proven: no cycle of buffers, every pair of hosts joined.
+    /// All routings on all kinds of networks are proven: no cycle of buffers, every pair of hosts
+    /// joined.
     #[test]
     fn every_routing_is_proven() {
         let cables = Cables::default();

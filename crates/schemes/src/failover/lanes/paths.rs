@@ -91,8 +91,8 @@ fn by_hosts(fabric: &Fabric) -> Vec<SwitchId> {
     edge
 }
 
-/// DFSSSP's ways: destination by destination, of the shortest those over the links that have least so far; then every switch adds its
-/// hosts to every link of its way.
+/// DFSSSP's ways: destination by destination, of the shortest those over the links that have least
+/// so far; then every switch adds its hosts to every link of its way.
 pub(super) fn dfsssp(fabric: &Fabric) -> LanePaths {
     let mut weight = vec![0u64; fabric.arcs().len()];
     let mut paths = LanePaths::new();
@@ -176,7 +176,8 @@ pub(super) fn lash(fabric: &Fabric) -> LanePaths {
     paths
 }
 
-/// Ways that go up, then down: nearer to a root in the middle of the network is up, of equally near switches that with the lower number.
+/// Ways that go up, then down: nearer to a root in the middle of the network is up, of equally near
+/// switches that with the lower number.
 pub(super) fn up_down(fabric: &Fabric) -> LanePaths {
     let far = |switch: SwitchId| {
         let hops = fabric.distances(switch);

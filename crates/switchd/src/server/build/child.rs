@@ -1,7 +1,8 @@
 //! The child's side: one order from standard input, one answer to standard output.
 //!
-//! The child limits itself before it reads what the client pushed. Its input stays open as long as the switch wants the answer:
-//! when it closes, because the call was cancelled or the switch is gone (killed, even), the child ends itself at once.
+//! The child limits itself before it reads what the client pushed. Its input stays open as long as
+//! the switch wants the answer: when it closes, because the call was cancelled or the switch is
+//! gone (killed, even), the child ends itself at once.
 
 use std::io::{self, Read as _, Write as _};
 use std::process::ExitCode;
@@ -34,7 +35,8 @@ const FILES: u64 = 16;
 /// Exit status if the order cannot be read.
 const NO_ORDER: u8 = 2;
 
-/// Does what a switch orders; a program that calls this is what [`ChildBuilder::program`](super::ChildBuilder::program) names.
+/// Does what a switch orders; a program that calls this is what
+/// [`ChildBuilder::program`](super::ChildBuilder::program) names.
 #[must_use]
 pub fn main() -> ExitCode {
     ExitCode::from(run())
@@ -114,17 +116,19 @@ fn limit(order: &Order) -> io::Result<()> {
     setrlimit(Resource::Cpu, processor)?;
     // It works for whoever pushed the program, and needs no rights for that.
     netlab::give_up_rights(None).map_err(io::Error::other)?;
-    // If the machine runs out of memory all the same, this process goes first. Not all systems can be told.
+    // If the machine runs out of memory all the same, this process goes first. Not all systems can
+    // be told.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     stand_back();
     setrlimit(Resource::Fsize, exactly(0))?;
     Ok(())
 }
 
-/// Lets whatever moves packets go first. What the system does not know, or has done already, need not be done.
+/// Lets whatever moves packets go first. What the system does not know, or has done already, need
+/// not be done.
 fn stand_back() {
-    // A session of its own: what the terminal sends the switch is not for the child, and where the scheduler shares processors out by
-    // sessions, the child's share is not the switch's.
+    // A session of its own: what the terminal sends the switch is not for the child, and where the
+    // scheduler shares processors out by sessions, the child's share is not the switch's.
     let _ = setsid();
     let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
     let _ = nice(NICE);

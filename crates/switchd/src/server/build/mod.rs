@@ -1,10 +1,12 @@
-//! Building programs that clients push apart from the switch: in a child process with limits, one after the other.
+//! Building programs that clients push apart from the switch: in a child process with limits, one
+//! after the other.
 //!
-//! Whoever pushes a program chooses how much work it is to read, to check and to compile. So a child does all of that ([`child`]),
-//! at low priority and within limits of memory, processor time and time; the switch itself takes over what came of it
-//! ([`process`]), which takes time by the size of the program alone: it reads the program back, validates it again, links the
-//! machine code and makes tables and arrays. Meanwhile everything else goes on. A call that is cancelled, a switch that stops or is killed,
-//! and a limit that is reached end the child at once.
+//! Whoever pushes a program chooses how much work it is to read, to check and to compile. So a
+//! child does all of that ([`child`]), at low priority and within limits of memory, processor time
+//! and time; the switch itself takes over what came of it ([`process`]), which takes time by the
+//! size of the program alone: it reads the program back, validates it again, links the machine code
+//! and makes tables and arrays. Meanwhile everything else goes on. A call that is cancelled, a
+//! switch that stops or is killed, and a limit that is reached end the child at once.
 
 pub mod child;
 mod process;
@@ -31,7 +33,8 @@ pub const MAX_WAITING: usize = 8;
 /// What building one program may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildLimits {
-    /// Memory of the child process; the switch needs about as much again for what it takes over, at most.
+    /// Memory of the child process; the switch needs about as much again for what it takes over, at
+    /// most.
     pub memory: Bytes,
     /// Processor time, in whole seconds; at least one.
     pub processor: Duration,
@@ -52,7 +55,8 @@ impl Default for BuildLimits {
 /// Where programs are built that clients push.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PipelineBuilder {
-    /// In the process itself: for who knows its clients. No limits; a build that has begun goes on even if its call is cancelled.
+    /// In the process itself: for who knows its clients. No limits; a build that has begun goes on
+    /// even if its call is cancelled.
     #[default]
     InProcess,
     /// In a child process.
@@ -200,7 +204,8 @@ impl Builds {
     /// Whether a configuration can be run.
     ///
     /// # Errors
-    /// INVALID_ARGUMENT if not; RESOURCE_EXHAUSTED if finding out takes more than is allowed, naming the limit, or if too many wait.
+    /// INVALID_ARGUMENT if not; RESOURCE_EXHAUSTED if finding out takes more than is allowed,
+    /// naming the limit, or if too many wait.
     pub async fn verify(&self, config: v1::ForwardingPipelineConfig) -> Result<(), Refusal> {
         let turn = self.turn().await?;
         match &self.builder {
@@ -245,7 +250,8 @@ impl Builds {
     }
 }
 
-/// Does what takes a moment on a thread of its own. The turn lasts as long as that does, though the caller may have gone.
+/// Does what takes a moment on a thread of its own. The turn lasts as long as that does, though the
+/// caller may have gone.
 async fn blocking(
     turn: Turn,
     work: impl FnOnce() -> Result<Pipeline, Refusal> + Send + 'static,

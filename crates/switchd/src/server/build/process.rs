@@ -1,4 +1,5 @@
-//! The switch's side: starts a child, sends it the configuration, waits for its answer, and says why there is none.
+//! The switch's side: starts a child, sends it the configuration, waits for its answer, and says
+//! why there is none.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
@@ -29,7 +30,8 @@ struct Ended {
 /// The answer of a child to a configuration. If this is dropped, the child ends.
 ///
 /// # Errors
-/// RESOURCE_EXHAUSTED if a limit was reached, naming it; INTERNAL if the child cannot be started, or ended otherwise.
+/// RESOURCE_EXHAUSTED if a limit was reached, naming it; INTERNAL if the child cannot be started,
+/// or ended otherwise.
 pub(super) async fn run(
     builder: &ChildBuilder,
     executor: ExecutorKind,
@@ -132,7 +134,8 @@ fn explain(ended: &Ended, limits: &BuildLimits) -> Refusal {
         let processor = limits.processor.as_secs().max(1);
         return too_much(&format!("{processor} s of processor time"));
     }
-    // The first is what Rust says of an allocation that failed, the second what the system says of a thread.
+    // The first is what Rust says of an allocation that failed, the second what the system says of
+    // a thread.
     if said("memory allocation of") || said("Cannot allocate memory") {
         return too_much(&format!("{} bytes of memory", limits.memory));
     }

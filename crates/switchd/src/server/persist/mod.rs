@@ -1,15 +1,18 @@
 //! State on disk (`--state-dir`): the pipeline and its entries survive the process.
 //!
-//! One file, `state`: a snapshot and after it a journal of batches, as records with checksums ([`records`]). A new snapshot is written
-//! beside and renamed over the file, so the file is whole at any moment; a batch is one record, so a record cut short by
-//! a crash is dropped as a whole: never half a batch. A file that was changed after it was written is refused and left as it is.
+//! One file, `state`: a snapshot and after it a journal of batches, as records with checksums
+//! ([`records`]). A new snapshot is written beside and renamed over the file, so the file is whole
+//! at any moment; a batch is one record, so a record cut short by a crash is dropped as a whole:
+//! never half a batch. A file that was changed after it was written is refused and left as it is.
 //!
-//! The folder belongs to one process at a time: a second file, `lock`, is locked for as long as the store is open, and the system gives
-//! the lock back however the process ends. Who is not the owner may read none of it: a state has what the client wrote, keys too.
+//! The folder belongs to one process at a time: a second file, `lock`, is locked for as long as the
+//! store is open, and the system gives the lock back however the process ends. Who is not the owner
+//! may read none of it: a state has what the client wrote, keys too.
 //!
-//! When is what safe: a batch is handed to the operating system before the data plane gets it, hence survives `kill -9` of the
-//! process. Against a crash of the machine, snapshots (a new pipeline, a graceful stop) are forced to the disk at once, batches at
-//! the latest when a second has passed since the last time and another batch comes.
+//! When is what safe: a batch is handed to the operating system before the data plane gets it,
+//! hence survives `kill -9` of the process. Against a crash of the machine, snapshots (a new
+//! pipeline, a graceful stop) are forced to the disk at once, batches at the latest when a second
+//! has passed since the last time and another batch comes.
 
 mod records;
 
@@ -377,7 +380,8 @@ impl Store {
         self.journal_bytes = 0;
         self.untidy = false;
         self.journal = Some(file);
-        // From here on the new file is the one that counts: what may still fail is only when its name is safe.
+        // From here on the new file is the one that counts: what may still fail is only when its
+        // name is safe.
         let folder = self.path.parent().unwrap_or(Path::new("."));
         if let Err(error) = File::open(folder).and_then(|f| f.sync_all()) {
             tracing::warn!(folder = %folder.display(), %error, "a crash of the machine may bring an older state back");

@@ -1,13 +1,16 @@
 //! The file's records: how one is framed, and what may be wrong with it.
 //!
-//! A record is a header of twelve bytes and a payload. The header has the payload's length, the CRC-32 of the payload, and the CRC-32 of
-//! these two and of the record's place in the file, each in four bytes with the lowest first. So a length is believed only when it is
-//! right, and neither a record of another place nor one inside a payload is taken for one.
+//! A record is a header of twelve bytes and a payload. The header has the payload's length, the
+//! CRC-32 of the payload, and the CRC-32 of these two and of the record's place in the file, each
+//! in four bytes with the lowest first. So a length is believed only when it is right, and neither
+//! a record of another place nor one inside a payload is taken for one.
 //!
-//! *Torn or damaged.* Records are only ever appended, so what a crash leaves is a beginning of the last record: of a killed process, its
-//! first bytes; of a machine that lost power, perhaps with zeros up to the end of the file, blocks that were never written. Hence the
-//! tail is torn where the file ends within a header, where a right header announces more than there is or a payload that
-//! fails its checksum at the very end, and where nothing but zeros follow. Anything else was written and then changed: it is damaged.
+//! *Torn or damaged.* Records are only ever appended, so what a crash leaves is a beginning of the
+//! last record: of a killed process, its first bytes; of a machine that lost power, perhaps with
+//! zeros up to the end of the file, blocks that were never written. Hence the tail is torn where
+//! the file ends within a header, where a right header announces more than there is or a payload
+//! that fails its checksum at the very end, and where nothing but zeros follow. Anything else was
+//! written and then changed: it is damaged.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};

@@ -1,14 +1,16 @@
 //! How far every switch is from a destination, and by which arcs it is nearest.
 //!
-//! A cost is compared by bounces, then by whether the way begins upward, then by hops. So a switch from
-//! which the destination lies straight down goes down; one from which it can be reached by going up
-//! first goes up; and only where neither works a packet descends to climb again. In topologies without
-//! layers no arc leads up and only the hops count. Costs fall strictly along the way: no loops.
+//! A cost is compared by bounces, then by whether the way begins upward, then by hops. So a switch
+//! from which the destination lies straight down goes down; one from which it can be reached by
+//! going up first goes up; and only where neither works a packet descends to climb again. In
+//! topologies without layers no arc leads up and only the hops count. Costs fall strictly along the
+//! way: no loops.
 //!
-//! In a Flattened Clos it depends on the arc by which a packet has come where it may go without a bounce, but tables do not
-//! know that arc. So every switch sends to a destination over arcs of one rank, and those before it come to it over arcs of
-//! lower ranks. A cost is then compared by bounces, hops, and how high the rank is; where some switch would have to
-//! bounce, high ranks come before few hops, as far as it takes.
+//! In a Flattened Clos it depends on the arc by which a packet has come where it may go without a
+//! bounce, but tables do not know that arc. So every switch sends to a destination over arcs of one
+//! rank, and those before it come to it over arcs of lower ranks. A cost is then compared by
+//! bounces, hops, and how high the rank is; where some switch would have to bounce, high ranks come
+//! before few hops, as far as it takes.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +23,8 @@ pub(super) struct Cost(u32);
 const UP: u32 = 1 << 16;
 const BOUNCE: u32 = 1 << 17;
 
-/// Costs over arcs with ranks, from the highest bits: 6 of bounces, 7 of what the rank lacks of those that come before hops, 12 of
-/// hops, 7 of what the rank lacks of [`MOST_RANK`].
+/// Costs over arcs with ranks, from the highest bits: 6 of bounces, 7 of what the rank lacks of
+/// those that come before hops, 12 of hops, 7 of what the rank lacks of [`MOST_RANK`].
 const RANKED_BOUNCE: u32 = 1 << 26;
 const RANKED_LACK: u32 = 1 << 19;
 const RANKED_HOP: u32 = 1 << 7;
@@ -86,7 +88,8 @@ impl Cost {
         )
     }
 
-    /// That there is no way comes out of no way by itself. Without branches: loops over rows of costs become instructions on many at once.
+    /// That there is no way comes out of no way by itself. Without branches: loops over rows of
+    /// costs become instructions on many at once.
     fn over_level(self, up: bool) -> Self {
         let bare = self.0.saturating_add(1) & !UP;
         if up {
@@ -96,7 +99,8 @@ impl Cost {
         Self(bare.saturating_add((self.0 & UP) * (BOUNCE / UP)))
     }
 
-    /// Sets `bit` of those masks whose cost is what going over an arc that leads up, or not, makes of the cost onward.
+    /// Sets `bit` of those masks whose cost is what going over an arc that leads up, or not, makes
+    /// of the cost onward.
     pub(super) fn mark(masks: &mut [u32], costs: &[Self], onward: &[Self], up: bool, bit: u32) {
         // The direction is known when this is compiled, so that neither loop has a branch.
         if up {
@@ -106,8 +110,8 @@ impl Cost {
         }
     }
 
-    /// The same where nothing but hops counts, which fewer instructions compare. A way from nowhere comes out as one to here: masks of
-    /// cost [`Cost::ZERO`] say nothing.
+    /// The same where nothing but hops counts, which fewer instructions compare. A way from nowhere
+    /// comes out as one to here: masks of cost [`Cost::ZERO`] say nothing.
     pub(super) fn mark_hops(masks: &mut [u32], costs: &[Self], onward: &[Self], bit: u32) {
         Self::mark_over(masks, costs, onward, bit, |cost| {
             Self(cost.0.wrapping_add(1))
@@ -157,8 +161,8 @@ impl Metric<'_> {
         }
     }
 
-    /// The costs of all switches to the nearest of some switches, and the metric that they follow: as few ranks come before hops
-    /// as avoid bounces, or all of them.
+    /// The costs of all switches to the nearest of some switches, and the metric that they follow:
+    /// as few ranks come before hops as avoid bounces, or all of them.
     pub(super) fn settled(
         self,
         targets: &[SwitchId],

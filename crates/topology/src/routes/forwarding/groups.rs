@@ -3,7 +3,8 @@
 use super::{ForwardAction, NextHop, SwitchForwarding};
 use crate::{Ipv4Prefix, Ipv6Prefix};
 
-/// Groups of equal next hops by number. A large network's switches have hundreds each, so that all lie in one row.
+/// Groups of equal next hops by number. A large network's switches have hundreds each, so that all
+/// lie in one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HopGroups {
     hops: Vec<NextHop>,
@@ -60,7 +61,8 @@ impl FromIterator<Vec<NextHop>> for HopGroups {
     }
 }
 
-/// A count as a number: a switch has at most as many next hops as ports times destinations, and entries of more than 32 bits nowhere.
+/// A count as a number: a switch has at most as many next hops as ports times destinations, and
+/// entries of more than 32 bits nowhere.
 fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -85,7 +87,8 @@ enum Draft {
     Listed(u32, u32),
 }
 
-/// Groups of next hops under construction. None comes twice: each is of other arcs, or of another host.
+/// Groups of next hops under construction. None comes twice: each is of other arcs, or of another
+/// host.
 #[derive(Debug)]
 pub(super) struct Groups<'a> {
     /// Next hops of the switch.

@@ -1,5 +1,6 @@
-//! From destinations to prefixes: who has which addresses, and tables without waste. Where a topology gives the hosts of a switch no subnet,
-//! but addresses that lie together, they get a block of their own all the same.
+//! From destinations to prefixes: who has which addresses, and tables without waste. Where a
+//! topology gives the hosts of a switch no subnet, but addresses that lie together, they get a
+//! block of their own all the same.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -87,8 +88,8 @@ impl Prefix for Ipv6Prefix {
     }
 }
 
-/// Hosts that are reached alike: those on one switch, or on the same set of switches, or with listed
-/// routes of their own.
+/// Hosts that are reached alike: those on one switch, or on the same set of switches, or with
+/// listed routes of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Class {
     /// The switches that have the hosts.
@@ -205,8 +206,9 @@ impl AddressPlan {
         }
     }
 
-    /// The tables of one switch, of IPv4 and of IPv6. `actions` says what it does with each class, `local` with its own hosts
-    /// by address, and `climbs` of the groups, by number, which lead up by all their ports.
+    /// The tables of one switch, of IPv4 and of IPv6. `actions` says what it does with each class,
+    /// `local` with its own hosts by address, and `climbs` of the groups, by number, which lead up
+    /// by all their ports.
     pub(super) fn tables(
         &self,
         topology: &Topology,
@@ -226,9 +228,10 @@ impl AddressPlan {
     }
 }
 
-/// Puts the hosts behind one switch into one block, the smallest that holds them, where nobody else has a part of it. Addresses in it that
-/// nobody has go to that switch, which drops them: it sends none but its own hosts' addresses on, and has the block discarded where it has
-/// a default route. So they cannot circulate, as those of a subnet cannot.
+/// Puts the hosts behind one switch into one block, the smallest that holds them, where nobody else
+/// has a part of it. Addresses in it that nobody has go to that switch, which drops them: it sends
+/// none but its own hosts' addresses on, and has the block discarded where it has a default route.
+/// So they cannot circulate, as those of a subnet cannot.
 fn gather(blocks: &mut Vec<(Block, usize)>, whole: u8, behind: impl Fn(usize) -> bool) {
     let mut hosts: BTreeMap<usize, (Block, usize)> = BTreeMap::new();
     for &(block, class) in blocks.iter() {
@@ -291,7 +294,8 @@ fn blocks_of(topology: &Topology, host: HostId) -> Both<Block> {
     ]
 }
 
-/// The table of one switch and family. Not inlined: two copies in one function would share its registers.
+/// The table of one switch and family. Not inlined: two copies in one function would share its
+/// registers.
 #[inline(never)]
 fn table<P: Prefix>(
     places: &[Place<P>],
@@ -324,7 +328,8 @@ fn plain<P: Prefix>(places: &[Place<P>], actions: &[ForwardAction]) -> Table<P> 
     outer
 }
 
-/// The outermost blocks, and what goes elsewhere within them. What are hosts of the switch itself has no place among them.
+/// The outermost blocks, and what goes elsewhere within them. What are hosts of the switch itself
+/// has no place among them.
 fn nested<P: Prefix>(
     places: &[Place<P>],
     actions: &[ForwardAction],

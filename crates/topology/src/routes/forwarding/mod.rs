@@ -1,16 +1,19 @@
 //! Destination-based forwarding: which prefixes a switch sends to which ports.
 //!
-//! A routing policy becomes, for every switch, a longest-prefix-match table whose entries name groups of
-//! equal next hops. Tables are small and exact:
+//! A routing policy becomes, for every switch, a longest-prefix-match table whose entries name
+//! groups of equal next hops. Tables are small and exact:
 //!
-//! - one prefix per edge switch: its subnet, or else the smallest block that holds its hosts, if nobody else has a part of it; hosts
-//!   whose addresses do not lie together have entries of their own;
-//! - two neighbouring blocks become one where both are assigned and go the same way: an unassigned address goes to the switch in whose
-//!   block it lies, which drops it, or nowhere;
+//! - one prefix per edge switch: its subnet, or else the smallest block that holds its hosts, if
+//!   nobody else has a part of it; hosts whose addresses do not lie together have entries of their
+//!   own;
+//! - two neighbouring blocks become one where both are assigned and go the same way: an unassigned
+//!   address goes to the switch in whose block it lies, which drops it, or nowhere;
 //! - below the top layer, what goes up by the most common set of ports becomes the default route;
-//! - an edge switch with a default route discards what lies in its own subnet and is no host of its own.
+//! - an edge switch with a default route discards what lies in its own subnet and is no host of its
+//!   own.
 //!
-//! So an address that nobody has climbs at most to the top and is dropped there: nothing can circulate.
+//! So an address that nobody has climbs at most to the top and is dropped there: nothing can
+//! circulate.
 
 mod costs;
 mod groups;
@@ -46,10 +49,11 @@ pub enum Reroute {
     #[default]
     Converged,
     /// Only the switches at a failed link have reacted, the others forward as before the failure. A
-    /// switch left without a next hop detours over its best neighbour (a bounce, in a Clos). A packet that comes back goes on
-    /// by another member of the group ([`after_return`]). Where several links have failed it may still circulate until its
-    /// TTL ends: see [`Forwarding::find_loop`]. Through virtual layers the detour is the one that bounces least, to a
-    /// neighbour whose ways as before the failure do not come back.
+    /// switch left without a next hop detours over its best neighbour (a bounce, in a Clos). A
+    /// packet that comes back goes on by another member of the group ([`after_return`]). Where
+    /// several links have failed it may still circulate until its TTL ends: see
+    /// [`Forwarding::find_loop`]. Through virtual layers the detour is the one that bounces least,
+    /// to a neighbour whose ways as before the failure do not come back.
     Local,
 }
 
@@ -119,8 +123,8 @@ pub trait SwitchTables: fmt::Debug + Sync {
     fn tables_of(&self, switch: SwitchId) -> Cow<'_, SwitchForwarding>;
 }
 
-/// The forwarding of a network, from which the tables of a switch are made when they are asked for. It holds how far every switch
-/// is from every destination, which is far less than all tables.
+/// The forwarding of a network, from which the tables of a switch are made when they are asked for.
+/// It holds how far every switch is from every destination, which is far less than all tables.
 #[derive(Debug)]
 pub struct Routing<'a> {
     topology: &'a Topology,
@@ -188,10 +192,11 @@ impl SwitchTables for Forwarding {
 impl Forwarding {
     /// Derives the tables from a policy.
     ///
-    /// Packets follow routes of the policy as far as forwarding by destination can: up-down routes, the
-    /// shortest up and down through virtual layers that keep to one rank a switch, all shortest paths, the first of the k shortest, one order of BCube digits, the first listed route
-    /// through each switch. Where the policy has no route, the shortest path fills in, so that every host
-    /// is reached that can be.
+    /// Packets follow routes of the policy as far as forwarding by destination can: up-down routes,
+    /// the shortest up and down through virtual layers that keep to one rank a switch, all shortest
+    /// paths, the first of the k shortest, one order of BCube digits, the first listed route
+    /// through each switch. Where the policy has no route, the shortest path fills in, so that
+    /// every host is reached that can be.
     ///
     /// # Errors
     /// [`RouteError`] if the policy does not fit the topology.
@@ -204,8 +209,8 @@ impl Forwarding {
         Ok(Self { switches })
     }
 
-    /// What a function makes of the tables of every switch, in topology order. Tables that it does not keep are never held together: those of
-    /// a large network take gigabytes.
+    /// What a function makes of the tables of every switch, in topology order. Tables that it does
+    /// not keep are never held together: those of a large network take gigabytes.
     ///
     /// # Errors
     /// [`RouteError`] if the policy does not fit the topology.
@@ -239,8 +244,8 @@ impl Forwarding {
         &self.switches
     }
 
-    /// A cycle of switches in which packets to a host may circulate, if there is one. Packets that come back to a switch go on
-    /// as [`after_return`] says.
+    /// A cycle of switches in which packets to a host may circulate, if there is one. Packets that
+    /// come back to a switch go on as [`after_return`] says.
     #[must_use]
     pub fn find_loop(&self, topology: &Topology, host: HostId) -> Option<Vec<SwitchId>> {
         let address = IpAddr::V4(topology.host(host).ipv4);

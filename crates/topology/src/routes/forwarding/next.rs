@@ -149,7 +149,8 @@ impl NextSets {
         if self.single { 1 } else { usize::MAX }
     }
 
-    /// The arcs by which a switch sends to a class now, as `planned` lists them: those that are up, else a detour.
+    /// The arcs by which a switch sends to a class now, as `planned` lists them: those that are up,
+    /// else a detour.
     fn left(&self, switch: SwitchId, class: usize, planned: &mut Vec<ArcId>) {
         if planned.is_empty() {
             return;
@@ -186,8 +187,8 @@ impl NextSets {
         best.1
     }
 
-    /// The arcs over which packets bounce least, whatever the planned way by which they have come, then those of the least cost, to
-    /// neighbours from which no planned way leads back to here.
+    /// The arcs over which packets bounce least, whatever the planned way by which they have come,
+    /// then those of the least cost, to neighbours from which no planned way leads back to here.
     fn ranked_detour(&self, switch: SwitchId, class: usize) -> Vec<ArcId> {
         let fabric = self.fabric();
         let inward = fabric.out(switch).map(|arc| fabric.reverse(arc));
@@ -289,8 +290,8 @@ impl NextSets {
         groups.compact(v4, v6)
     }
 
-    /// By class the arcs by which a switch sends as was planned: bit `n` for the `n`-th that leaves it. Nothing where arcs are too many,
-    /// are pinned, or count otherwise from class to class.
+    /// By class the arcs by which a switch sends as was planned: bit `n` for the `n`-th that leaves
+    /// it. Nothing where arcs are too many, are pinned, or count otherwise from class to class.
     fn masks(&self, switch: SwitchId) -> Option<Vec<u64>> {
         let fabric = self.fabric();
         let ranked = |kind: &Kind| matches!(kind, Kind::Ranks { .. });
@@ -336,7 +337,8 @@ impl NextSets {
         some.fold(0, |all, (number, _)| all | 1u64 << number)
     }
 
-    /// What a switch does with each class whose planned arcs are in a mask; `made` is asked once for the same arcs.
+    /// What a switch does with each class whose planned arcs are in a mask; `made` is asked once
+    /// for the same arcs.
     fn by_mask(
         &self,
         switch: SwitchId,
@@ -408,7 +410,8 @@ impl NextSets {
     }
 }
 
-/// How far all switches are from classes to which only hops count: all together, which is faster than one by one.
+/// How far all switches are from classes to which only hops count: all together, which is faster
+/// than one by one.
 fn hops_only(set: &RouteSet, kind: Kind, classes: &[Class]) -> Option<Distances> {
     let one = |class: &Class| match (class.host, &class.targets[..]) {
         (None, &[target]) => Some(target),
@@ -459,8 +462,8 @@ fn pins(set: &RouteSet, class: &Class) -> Vec<Option<ArcId>> {
     let Some(host) = class.host else {
         return Vec::new();
     };
-    // The first listed route through a switch counts. A later route joins it there, and the rest of an
-    // earlier route leads to the host, so pins cannot form a loop.
+    // The first listed route through a switch counts. A later route joins it there, and the rest of
+    // an earlier route leads to the host, so pins cannot form a loop.
     let mut pins = vec![None; fabric.switch_count()];
     let mut routes: Vec<_> = set.listed().iter().collect();
     routes.retain(|route| route.destination.host == host);

@@ -7,9 +7,10 @@ use crate::{NodeId, SwitchId, Topology};
 
 /// For every port of a group, the member by which a packet goes on that came in by that port.
 ///
-/// Such a packet has come back: the switch behind the port has lost a link, and this switch does not know it yet. The hash would
-/// choose the same member again. The neighbours of the group take turns instead, so that a packet which comes back again and again
-/// tries all of them. Empty where all members lead to one neighbour.
+/// Such a packet has come back: the switch behind the port has lost a link, and this switch does
+/// not know it yet. The hash would choose the same member again. The neighbours of the group take
+/// turns instead, so that a packet which comes back again and again tries all of them. Empty where
+/// all members lead to one neighbour.
 #[must_use]
 pub fn after_return(
     topology: &Topology,

@@ -10,8 +10,8 @@ use crate::generate::{
 };
 use crate::{Fabric, LinkId, UNREACHABLE};
 
-/// Where packets may end up, following every member of every group, or the one by which a packet that comes back goes on; the
-/// switches of each way.
+/// Where packets may end up, following every member of every group, or the one by which a packet
+/// that comes back goes on; the switches of each way.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone)]
 enum End {
     Delivered(HostId, Vec<SwitchId>),
@@ -59,8 +59,8 @@ fn follow(topology: &Topology, tables: &Forwarding, from: SwitchId, address: IpA
     ends
 }
 
-/// Every pair of hosts that are connected is served over every member of every group, in both families;
-/// the others are not.
+/// Every pair of hosts that are connected is served over every member of every group, in both
+/// families; the others are not.
 fn assert_delivers(topology: &Topology, tables: &Forwarding) {
     let fabric = Fabric::new(topology);
     for host in topology.host_ids() {
@@ -187,7 +187,8 @@ fn random() -> impl Strategy<Value = Topology> {
     })
 }
 
-/// The same network without subnets: hosts have addresses in their own order or, the more, the farther apart, in another.
+/// The same network without subnets: hosts have addresses in their own order or, the more, the
+/// farther apart, in another.
 fn readdressed(topology: &Topology, spread: u32, seed: u64) -> Topology {
     let mut switches = topology.switches().to_vec();
     switches.iter_mut().for_each(|switch| switch.subnet = None);
@@ -251,8 +252,9 @@ proptest! {
                 let fewest = fewest_bounces(&topology, from, to);
                 for end in follow(&topology, &tables, from, address) {
                     if let End::Delivered(_, way) = end {
-                        // With destination-based tables the first bounce-free way binds all who share it,
-                        // so optimality is claimed where it is needed: no bounce unless one is needed.
+                        // With destination-based tables the first bounce-free way binds all who
+                        // share it, so optimality is claimed where it is needed: no bounce unless
+                        // one is needed.
                         let bounced = bounces(&topology, &way);
                         prop_assert!(fewest != Some(0) || bounced == 0, "{:?}", way);
                         prop_assert!(fewest.is_none_or(|fewest| bounced >= fewest));

@@ -32,7 +32,8 @@ const NEAR: &str = "NoRes, 8 trees and 8 routings, over shortest paths";
 const HALF: &str = "Line over shortest paths";
 const FOUR: &str = "NoRes, 4 routings over 8";
 
-/// Figures 5.12 and 5.13: NoRes is "not far off", Line "almost half", and half of the routings "almost half".
+/// Figures 5.12 and 5.13: NoRes is "not far off", Line "almost half", and half of the routings
+/// "almost half".
 pub(in super::super) fn carried_rows() -> Vec<Row> {
     const REASON: &str = "our trees are shallow and drawn anew for every channel, so that four channels of them carry nearly what eight do";
     vec![

@@ -13,7 +13,8 @@ const FEWER: &str = "16 failed links: NoRes loses more than Line";
 const FEWEST: &str = "64 failed links: any tree to any other loses no more than Line";
 const SUBSETS: &str = "64 failed links: Line with 4 trees loses more than with 8";
 
-/// Figures 5.10 and 5.11 state no numbers that our copy shows; what the text says of them is to hold.
+/// Figures 5.10 and 5.11 state no numbers that our copy shows; what the text says of them is to
+/// hold.
 pub(in super::super) fn lost_rows() -> Vec<Row> {
     [FEWER, FEWEST, SUBSETS].map(Row::holds).to_vec()
 }

@@ -1,4 +1,5 @@
-//! Section 5.4.2: DF-EDST by tree transition graph: what it takes of a switch, what it loses, what it carries.
+//! Section 5.4.2: DF-EDST by tree transition graph: what it takes of a switch, what it loses, what
+//! it carries.
 
 pub(super) mod carried;
 pub(super) mod lost;
@@ -13,7 +14,8 @@ use topology::Topology;
 use super::super::item::{ItemError, Run, Told, Value};
 use crate::failover::{FailureFigure, Sets, plan_under_failures};
 
-/// A plan of trees: the graph, trees to a destination, channels (and routings), and what must survive.
+/// A plan of trees: the graph, trees to a destination, channels (and routings), and what must
+/// survive.
 #[derive(Clone, Copy)]
 struct Variant {
     kind: TransitionKind,
@@ -126,7 +128,8 @@ fn curve(
     }
 }
 
-/// The T graph of the thesis's best: eight initial trees, of which at most five lead to a destination.
+/// The T graph of the thesis's best: eight initial trees, of which at most five lead to a
+/// destination.
 const T: Variant = Variant::new(TransitionKind::T).surviving(3);
 const A_LAYER: Variant = Variant::new(TransitionKind::ALayer).surviving(3);
 

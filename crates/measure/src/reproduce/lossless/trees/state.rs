@@ -33,8 +33,8 @@ const LINE_8192: &str = "Line, 8192 hosts: Mbit";
 const ANY_2048: &str = "any tree to any other, 2048 hosts: Mbit";
 const ANY_4096: &str = "any tree to any other, 4096 hosts: Mbit";
 
-/// Figures 5.8 and 5.9: 40 Mbit are needed from 4096 to 8192 hosts by Line, from 2048 to 4096 by NoDFR; state is linear in routings, and half of the
-/// trees saves twice as much.
+/// Figures 5.8 and 5.9: 40 Mbit are needed from 4096 to 8192 hosts by Line, from 2048 to 4096 by
+/// NoDFR; state is linear in routings, and half of the trees saves twice as much.
 pub(in super::super) fn state_rows() -> Vec<Row> {
     vec![
         Row::new("part", FOUR_E, Said::Number(0.5))
