@@ -9,7 +9,8 @@ use p4exec::state::EntryRef;
 use p4exec::tables::{ActionCall, EntryAction, FieldMatch, NewEntry};
 use p4exec::value::Bits;
 use p4ir::{
-    ActionId, ExternId, Key, MatchKind, Program, TableId, ValidProgram, ValueSetField, ValueSetId,
+    ActionId, AnnotationValue, ExternId, Key, MatchKind, Program, TableId, ValidProgram,
+    ValueSetField, ValueSetId,
 };
 use thiserror::Error;
 
@@ -43,6 +44,22 @@ fn kind_of(what: &str) -> String {
         .collect()
 }
 
+/// Whether executors write the status of the ports to a field of the program.
+fn is_told_of_ports(program: &Program) -> bool {
+    let fields = program.types.iter().filter_map(|(_, ty)| ty.fields());
+    let mut annotations = fields.flatten().flat_map(|field| &field.annotations);
+    annotations.any(|annotation| {
+        let mut values = annotation.values.iter();
+        annotation.name == "switchwright"
+            && values.any(|(_, value)| match value {
+                AnnotationValue::Str(text) | AnnotationValue::Tokens(text) => {
+                    text.trim_matches('"') == "port_status"
+                }
+                _ => false,
+            })
+    })
+}
+
 /// The JSON of a program, read back.
 #[derive(Clone, Debug)]
 pub struct Beside {
@@ -69,8 +86,15 @@ impl Beside {
     /// As [`Beside::new`], for packets of any length.
     ///
     /// # Errors
-    /// Also where BMv2 does something else with packets that end early.
+    /// Also where BMv2 does something else with packets that end early, or leaves a field zero that
+    /// our executors fill.
     pub fn for_any_packets(program: &ValidProgram) -> Result<Self, NoJson> {
+        if is_told_of_ports(program) {
+            return Err(NoJson::Refused(WriteError {
+                place: String::new(),
+                what: "BMv2 does not fill the field of the port status".into(),
+            }));
+        }
         let written = bmv2json::write_with_notes(program, "beside");
         let (text, notes) = written.map_err(NoJson::Refused)?;
         if let Some(note) = notes.into_iter().find(|note| note.of_packets) {

@@ -42,7 +42,7 @@ impl Writer<'_> {
     ) -> Write<()> {
         let renames = self.own_places(copy_in, copy_out);
         for copy in copy_in {
-            let is_save = |(from, _): &(Place, Place)| self.reads(copy, from);
+            let is_save = |(from, _): &(Place, Place)| self.saves(copy, from, copy_out);
             if renames.iter().any(is_save) {
                 continue;
             }
@@ -93,18 +93,21 @@ impl Writer<'_> {
             let ExprKind::Read(from) = &self.p.exprs[save.value].kind else {
                 continue;
             };
-            // An argument that is copied in and out is no place that is saved.
-            if self.p.vars[save.dst.var].kind != VarKind::Temp {
+            if !self.saves(save, from, copy_out) {
                 continue;
             }
-            let is_restored = |a: &Assign| a.dst == *from && self.reads(a, &save.dst);
-            if !assigned(copy_out).any(is_restored) {
-                continue;
+            // Another argument of this call is the place, or shares something with it.
+            let restores = |a: &&Assign| self.reads(a, &save.dst);
+            let others: Vec<&Assign> = assigned(copy_out).filter(|a| !restores(a)).collect();
+            if others.iter().any(|a| overlap(&a.dst, from)) {
+                return Vec::new();
             }
             let stage = assigned(copy_out).find(|a| self.reads(a, from));
             let result =
                 stage.and_then(|stage| assigned(copy_out).find(|a| self.reads(a, &stage.dst)));
             match result {
+                // Of results that share something, the last one counts.
+                Some(result) if share(&others, &result.dst) > 1 => return Vec::new(),
                 Some(result) => made.push((from.clone(), result.dst.clone())),
                 // A result that goes elsewhere is copied.
                 None if stage.is_some() => return Vec::new(),
@@ -128,6 +131,14 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether an assignment saves a borrowed place: it is put back from there. An argument that is
+    /// copied in and out is no place that is saved.
+    fn saves(&self, save: &Assign, from: &Place, copy_out: &Block) -> bool {
+        self.reads(save, from)
+            && self.p.vars[save.dst.var].kind == VarKind::Temp
+            && assigned(copy_out).any(|a| a.dst == *from && self.reads(a, &save.dst))
+    }
+
     fn reads(&self, assign: &Assign, place: &Place) -> bool {
         matches!(&self.p.exprs[assign.value].kind, ExprKind::Read(from) if from == place)
     }
@@ -149,6 +160,11 @@ fn assigned(block: &Block) -> impl Iterator<Item = &Assign> {
         StmtKind::Assign(a) => Some(a),
         _ => None,
     })
+}
+
+/// How many assignments write to a place or to what shares something with it.
+fn share(assigns: &[&Assign], place: &Place) -> usize {
+    assigns.iter().filter(|a| overlap(&a.dst, place)).count()
 }
 
 fn overlap(a: &Place, b: &Place) -> bool {
