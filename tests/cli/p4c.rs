@@ -104,7 +104,18 @@ fn preprocessing_and_compiling_can_be_two_calls() {
     bench.done(&format!(
         "p4c -b bmv2 -a v1model -x p4_16 -e -o two {infos} main.p4 --Wdisable"
     ));
-    assert_eq!(bench.read("two/main.json"), bench.read("all/main.json"));
+    // The text of a place is that of the file that was read: macros are gone from the second.
+    let without_texts = |path: &str| {
+        let text = bench.read(path);
+        let lines = text
+            .lines()
+            .filter(|line| !line.contains("\"source_fragment\""));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        without_texts("two/main.json"),
+        without_texts("all/main.json")
+    );
     assert_eq!(bench.read("all/main.p4i"), text);
     assert_eq!(bench.read("two/i.txt"), bench.read("two/i.txtpb"));
     let info: Value = serde_json::from_str(&bench.read("two/i.json")).expect("JSON");

@@ -267,6 +267,7 @@ pub struct Program {
     pub files: Vec<String>,
     /// The text that begins at a place: its first line, shortened to [`Program::MAX_EXCERPT`]
     /// characters.
+    #[serde(with = "pairs")]
     pub excerpts: BTreeMap<Span, String>,
     /// All types, interned.
     pub types: TypeTable,
@@ -383,5 +384,27 @@ impl Program {
             .iter()
             .find(|(_, e)| e.name == name)
             .map(|(id, _)| id)
+    }
+}
+
+/// A map as a list of pairs: the keys of JSON's objects are texts.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::Span;
+
+    pub(crate) fn serialize<S: Serializer>(
+        map: &BTreeMap<Span, String>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<Span, String>, D::Error> {
+        Vec::<(Span, String)>::deserialize(from).map(|pairs| pairs.into_iter().collect())
     }
 }

@@ -260,7 +260,8 @@ impl Run {
             made.push((path.clone(), pretty(source)?.into_bytes()));
         }
         if let Some(path) = &line.ir {
-            let program = &*compiled.ir;
+            let program = serde_json::to_value(&*compiled.ir);
+            let program = program.map_err(|error| Fault::with(Status::Target, error))?;
             let ir = serde_json::json!({ "format": "switchwright-ir", "program": program });
             made.push((path.clone(), format!("{ir:#}\n").into_bytes()));
         }
