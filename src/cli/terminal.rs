@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -128,7 +128,6 @@ impl Terminal {
             return Watch {
                 bar: ProgressBar::hidden(),
                 progress,
-                before: Arc::default(),
                 ticker: None,
             };
         }
@@ -141,19 +140,17 @@ impl Terminal {
             bar.set_style(style);
         }
         let (stop, stopped) = mpsc::channel();
-        let before = Arc::<AtomicU64>::default();
-        let (shown, told, first) = (bar.clone(), Arc::clone(&progress), Arc::clone(&before));
+        let (shown, told) = (bar.clone(), Arc::clone(&progress));
         let ticker = std::thread::spawn(move || {
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 let done = told.fraction().unwrap_or(0.0);
-                shown.set_prefix(pass(&told, &first));
+                shown.set_prefix(pass(&told));
                 shown.set_position((done * PERMILLE as f64) as u64);
             }
         });
         Watch {
             bar,
             progress,
-            before,
             ticker: Some((stop, ticker)),
         }
     }
@@ -187,18 +184,13 @@ const LINE: Duration = Duration::from_secs(30);
 pub(super) struct Watch {
     bar: ProgressBar,
     progress: Arc<Progress>,
-    /// Passes of the computation that had begun when the work got its present name.
-    before: Arc<AtomicU64>,
     ticker: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
 }
 
 /// Which pass of the present work runs, from its second: without it the percentage seems to go
 /// back.
-fn pass(progress: &Progress, before: &AtomicU64) -> String {
-    match progress
-        .passes()
-        .saturating_sub(before.load(Ordering::Relaxed))
-    {
+fn pass(progress: &Progress) -> String {
+    match progress.passes() {
         0 | 1 => String::new(),
         number => format!(", pass {number}"),
     }
@@ -209,8 +201,7 @@ impl Watch {
     fn of_lines(what: &str, progress: Arc<Progress>) -> Self {
         let bar = ProgressBar::hidden().with_message(what.to_owned());
         let (stop, stopped) = mpsc::channel();
-        let before = Arc::<AtomicU64>::default();
-        let (shown, told, first) = (bar.clone(), Arc::clone(&progress), Arc::clone(&before));
+        let (shown, told) = (bar.clone(), Arc::clone(&progress));
         let ticker = std::thread::spawn(move || {
             let mut seconds = 0;
             while stopped.recv_timeout(LINE) == Err(RecvTimeoutError::Timeout) {
@@ -222,14 +213,13 @@ impl Watch {
                 complain(format_args!(
                     "{}{}: {done} after {seconds} s",
                     shown.message(),
-                    pass(&told, &first)
+                    pass(&told)
                 ));
             }
         });
         Self {
             bar,
             progress,
-            before,
             ticker: Some((stop, ticker)),
         }
     }
@@ -241,7 +231,7 @@ impl Watch {
 
     /// Says what is done now.
     pub(super) fn say(&self, what: &'static str) {
-        self.before.store(self.progress.passes(), Ordering::Relaxed);
+        self.progress.begin_work();
         self.bar.set_message(what);
     }
 }

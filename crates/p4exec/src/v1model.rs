@@ -11,9 +11,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use p4ir::{
-    Annotation, AnnotationValue, LeafKind, Program, Type, TypeId, V1Model, ValidProgram, VarId,
-};
+use p4ir::{AnnotationValue, LeafKind, Program, Type, TypeId, V1Model, ValidProgram, VarId};
 
 use crate::limits::passes;
 use crate::names::{NamedLeaf, Walk};
@@ -128,7 +126,7 @@ impl V1ModelInfo {
         }
         let role = |role: &str| {
             user.clone()
-                .find(|(_, a)| has_role(a, role))
+                .find(|(_, a)| a.says("switchwright", role))
                 .map(|(leaf, _)| *leaf)
         };
         Self {
@@ -159,16 +157,6 @@ fn list_index(value: &AnnotationValue) -> Option<u64> {
         AnnotationValue::Tokens(text) => text.trim().parse().ok(),
         _ => None,
     }
-}
-
-fn has_role(annotation: &Annotation, role: &str) -> bool {
-    annotation.name == "switchwright"
-        && annotation.values.iter().any(|(_, value)| match value {
-            AnnotationValue::Str(text) | AnnotationValue::Tokens(text) => {
-                text.trim_matches('"') == role
-            }
-            _ => false,
-        })
 }
 
 fn standard_fields(program: &ValidProgram, var: VarId) -> StandardFields {

@@ -35,6 +35,19 @@ pub struct Annotation {
     pub values: Vec<(String, AnnotationValue)>,
 }
 
+impl Annotation {
+    /// Whether it is `@name(text)`, or has the text among other values.
+    pub fn says(&self, name: &str, text: &str) -> bool {
+        self.name == name
+            && self.values.iter().any(|(_, value)| match value {
+                AnnotationValue::Str(own) | AnnotationValue::Tokens(own) => {
+                    own.trim_matches('"') == text
+                }
+                _ => false,
+            })
+    }
+}
+
 /// Why a variable exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum VarKind {

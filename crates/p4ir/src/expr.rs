@@ -50,6 +50,16 @@ impl Place {
         }
     }
 
+    /// Whether two places share storage; an index that is known at run time only may be any.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.var == other.var
+            && self.path.iter().zip(&other.path).all(|steps| match steps {
+                (Projection::Field(x), Projection::Field(y))
+                | (Projection::Index(x), Projection::Index(y)) => x == y,
+                _ => true,
+            })
+    }
+
     /// One step further in.
     pub fn project(&self, step: Projection) -> Self {
         let mut place = self.clone();

@@ -9,8 +9,7 @@ use p4exec::state::EntryRef;
 use p4exec::tables::{ActionCall, EntryAction, FieldMatch, NewEntry};
 use p4exec::value::Bits;
 use p4ir::{
-    ActionId, AnnotationValue, ExternId, Key, MatchKind, Program, TableId, ValidProgram,
-    ValueSetField, ValueSetId,
+    ActionId, ExternId, Key, MatchKind, Program, TableId, ValidProgram, ValueSetField, ValueSetId,
 };
 use thiserror::Error;
 
@@ -48,16 +47,7 @@ fn kind_of(what: &str) -> String {
 fn is_told_of_ports(program: &Program) -> bool {
     let fields = program.types.iter().filter_map(|(_, ty)| ty.fields());
     let mut annotations = fields.flatten().flat_map(|field| &field.annotations);
-    annotations.any(|annotation| {
-        let mut values = annotation.values.iter();
-        annotation.name == "switchwright"
-            && values.any(|(_, value)| match value {
-                AnnotationValue::Str(text) | AnnotationValue::Tokens(text) => {
-                    text.trim_matches('"') == "port_status"
-                }
-                _ => false,
-            })
-    })
+    annotations.any(|annotation| annotation.says("switchwright", "port_status"))
 }
 
 /// The JSON of a program, read back.

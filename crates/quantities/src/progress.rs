@@ -47,6 +47,11 @@ impl Progress {
         self.expected.store(steps, Ordering::Relaxed);
     }
 
+    /// The passes that follow are those of other work, and are numbered from 1.
+    pub fn begin_work(&self) {
+        self.passes.store(0, Ordering::Relaxed);
+    }
+
     /// So many steps more are done.
     pub fn advance(&self, steps: u64) {
         self.checkpoint();
@@ -84,7 +89,7 @@ impl Progress {
         }
     }
 
-    /// How many passes have begun.
+    /// How many passes of the present work have begun.
     #[must_use]
     pub fn passes(&self) -> u64 {
         self.passes.load(Ordering::Relaxed)
@@ -116,6 +121,9 @@ mod tests {
         progress.reach(5);
         assert_eq!(progress.fraction(), Some(0.5));
         assert_eq!(progress.passes(), 2);
+        progress.begin_work();
+        progress.begin(1);
+        assert_eq!(progress.passes(), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `switchwright switch`: the switch as a process. Ports, data plane and the server of P4Runtime
-//! and gNMI are brought up in this order,
-//! a line says when they are ready, and SIGTERM or SIGINT takes them down again in the other order.
+//! and gNMI are brought up in this order, a line says when they are ready, and SIGTERM or SIGINT
+//! takes them down again in the other order.
 //!
 //! The process is one thread until its ports and its address are taken. Then it gives up the rights
 //! that it needs no more, and only then it starts the threads that hear what clients and packets

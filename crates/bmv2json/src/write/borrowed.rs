@@ -7,9 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use p4ir::{
-    Assign, Block, Callee, ExprKind, ParserId, Place, Program, Projection, StmtKind, VarKind,
-};
+use p4ir::{Assign, Block, Callee, ExprKind, ParserId, Place, Program, StmtKind, VarKind};
 
 use super::steps::{Renames, Step};
 use super::{Note, Write, Writer, place_of};
@@ -99,7 +97,7 @@ impl Writer<'_> {
             // Another argument of this call is the place, or shares something with it.
             let restores = |a: &&Assign| self.reads(a, &save.dst);
             let others: Vec<&Assign> = assigned(copy_out).filter(|a| !restores(a)).collect();
-            if others.iter().any(|a| overlap(&a.dst, from)) {
+            if others.iter().any(|a| a.dst.overlaps(from)) {
                 return Vec::new();
             }
             let stage = assigned(copy_out).find(|a| self.reads(a, from));
@@ -123,7 +121,7 @@ impl Writer<'_> {
         let separate = composed.iter().enumerate().all(|(i, (_, to))| {
             let others = composed.iter().take(i).map(|(_, other)| other);
             let froms = composed.iter().map(|(from, _)| from);
-            to.is_static() && !others.chain(froms).any(|other| overlap(to, other))
+            to.is_static() && !others.chain(froms).any(|other| to.overlaps(other))
         });
         match separate {
             true => made,
@@ -164,16 +162,7 @@ fn assigned(block: &Block) -> impl Iterator<Item = &Assign> {
 
 /// How many assignments write to a place or to what shares something with it.
 fn share(assigns: &[&Assign], place: &Place) -> usize {
-    assigns.iter().filter(|a| overlap(&a.dst, place)).count()
-}
-
-fn overlap(a: &Place, b: &Place) -> bool {
-    a.var == b.var
-        && a.path.iter().zip(&b.path).all(|steps| match steps {
-            (Projection::Field(x), Projection::Field(y))
-            | (Projection::Index(x), Projection::Index(y)) => x == y,
-            _ => true,
-        })
+    assigns.iter().filter(|a| a.dst.overlaps(place)).count()
 }
 
 /// Whether a parser, or one that it calls, takes something from the packet.

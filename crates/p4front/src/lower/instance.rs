@@ -458,7 +458,7 @@ impl<'a> Lowerer<'a> {
         let places: Vec<Option<Place>> = values.iter().map(place).collect();
         let alone = |at: usize, place: &Place| {
             let mut others = places.iter().enumerate().filter(|(i, _)| *i != at);
-            !others.any(|(_, other)| other.as_ref().is_some_and(|o| overlap(place, o)))
+            !others.any(|(_, other)| other.as_ref().is_some_and(|o| place.overlaps(o)))
         };
         let whole = |value: &ArgVal<'a>| match value {
             ArgVal::Ref(l, now) => {
@@ -677,14 +677,4 @@ impl<'a> Lowerer<'a> {
         }
         listed
     }
-}
-
-/// Whether two places share storage (run-time indices may be anything).
-fn overlap(a: &Place, b: &Place) -> bool {
-    use p4ir::Projection as P;
-    a.var == b.var
-        && a.path.iter().zip(&b.path).all(|steps| match steps {
-            (P::Field(x), P::Field(y)) | (P::Index(x), P::Index(y)) => x == y,
-            _ => true,
-        })
 }
