@@ -3,10 +3,10 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
-use netsim::simulate::BUNDLED;
+use spec::{BUNDLED, Choice as _, RouteName};
 
 use super::fault::Fault;
-use super::{help, plan, terminal};
+use super::{help, terminal};
 
 /// Arguments of `switchwright completions`.
 #[derive(Debug, Args)]
@@ -18,18 +18,19 @@ pub(super) struct Completions {
 impl Completions {
     pub(super) fn run(self) -> Result<(), Fault> {
         let scenarios: Vec<&str> = BUNDLED.iter().map(|(name, _)| *name).collect();
+        let routes: Vec<&str> = RouteName::ALL.iter().map(|name| name.name()).collect();
         let mut command = help::plain();
         for (sub, argument, names) in [
             ("simulate", "scenario", scenarios.as_slice()),
             ("emulate", "scenario", scenarios.as_slice()),
-            ("plan", "routes", plan::ROUTES),
+            ("plan", "routes", routes.as_slice()),
         ] {
             command = known(command, sub, argument, names);
         }
         let mut script = Vec::new();
         generate(self.shell, &mut command, "switchwright", &mut script);
         let mut script = String::from_utf8_lossy(&script).into_owned();
-        for names in [scenarios.as_slice(), plan::ROUTES] {
+        for names in [scenarios.as_slice(), routes.as_slice()] {
             script = or_a_file(self.shell, &script, names);
         }
         terminal::emit(&script);

@@ -11,9 +11,9 @@ use lab::emulate::{
 };
 use netlab::Process;
 use netsim::embedded::Network;
-use netsim::simulate::Scenario;
 use quantities::BitRate;
 use serde::Serialize;
+use spec::Scenario;
 
 use super::fault::{Context, Fault, Status};
 use super::own;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 use lab::export::{self, ExportOptions, Exported, Source};
-use netsim::simulate::Speed;
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
+use spec::Speed;
 
 use super::check;
 use super::fault::{Context, Fault};

@@ -258,7 +258,7 @@ fn command(arguments: Vec<OsString>) -> u8 {
     start_log(cli.global.verbose);
     let done = match cli.command {
         Command::Topo(topo) => topo.run(&given, &terminal),
-        Command::Plan(plan) => plan.run(&given, &terminal),
+        Command::Plan(plan) => plan.run(&terminal),
         Command::Check(check) => check.run(&given, &terminal),
         Command::Audit(audit) => audit.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, simulate_telling};
+use netsim::simulate::simulate_telling;
 use rayon::prelude::*;
 use serde::Serialize;
+use spec::Scenario;
 
 use super::fault::{Context, Fault};
 use super::shard::{Found, Sharding, Work};

@@ -4,12 +4,10 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use netsim::embedded::Network;
-use netsim::simulate::{
-    BUNDLED, Completions, Plots, Scenario, SimulationReport, Threads, TransportSpec,
-    WatchdogAction, WatchdogSpec, Windows, bundled, simulate_shared,
-};
+use netsim::simulate::{Completions, Plots, SimulationReport, Threads, Windows, simulate_shared};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
+use spec::{BUNDLED, Scenario, TransportSpec, WatchdogAction, WatchdogSpec, bundled};
 
 use super::check;
 use super::fault::{Context, Fault};
@@ -47,11 +45,11 @@ pub(super) struct Simulate {
     without_tags: bool,
     /// How all flows' senders behave, instead of what the scenario says.
     #[arg(long, value_enum, value_name = "HOW")]
-    transport: Option<Transport>,
+    transport: Option<TransportSpec>,
     /// SONiC's PFC watchdog in every switch, with its default times, instead of what the scenario
     /// says: what becomes of a queue that PFC has stopped for 200 ms.
     #[arg(long, value_enum, value_name = "ACTION")]
-    watchdog: Option<Watchdog>,
+    watchdog: Option<WatchdogAction>,
     /// So many threads, each with a part of the network; what comes out is the same whatever their
     /// number. Cables between switches that have no length are not cut, and there are no more parts
     /// than switches.
@@ -67,54 +65,6 @@ pub(super) struct Simulate {
     show: usize,
     #[command(flatten)]
     sharding: LongSharding,
-}
-
-/// What becomes of a queue that PFC has stopped for too long.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Watchdog {
-    /// Its packets are thrown away.
-    Drop,
-    /// Its packets are sent, PFC or not.
-    Forward,
-}
-
-impl From<Watchdog> for WatchdogAction {
-    fn from(action: Watchdog) -> Self {
-        match action {
-            Watchdog::Drop => Self::Drop,
-            Watchdog::Forward => Self::Forward,
-        }
-    }
-}
-
-/// How senders behave.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Transport {
-    /// At their rate, whatever happens.
-    Open,
-    /// TCP (NewReno).
-    Tcp,
-    /// DCTCP.
-    Dctcp,
-    /// TCP-Bolt (Stephens15 chapter 3).
-    Bolt,
-    /// DCQCN.
-    Dcqcn,
-    /// pFabric, for switches with ranked queues.
-    Pfabric,
-}
-
-impl From<Transport> for TransportSpec {
-    fn from(transport: Transport) -> Self {
-        match transport {
-            Transport::Open => Self::Open,
-            Transport::Tcp => Self::Tcp,
-            Transport::Dctcp => Self::Dctcp,
-            Transport::Bolt => Self::Bolt,
-            Transport::Dcqcn => Self::Dcqcn,
-            Transport::Pfabric => Self::Pfabric,
-        }
-    }
 }
 
 impl Simulate {
@@ -133,11 +83,11 @@ impl Simulate {
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         scenario.tags &= !self.without_tags;
         if let Some(transport) = self.transport {
-            scenario.set_transport(transport.into()).input(name)?;
+            scenario.set_transport(transport).input(name)?;
         }
         if let Some(action) = self.watchdog {
             scenario.watchdog = Some(WatchdogSpec {
-                action: action.into(),
+                action,
                 ..WatchdogSpec::default()
             });
         }

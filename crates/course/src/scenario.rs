@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, SimulationReport, simulate};
+use netsim::simulate::{SimulationReport, simulate};
 use plan::check::Options;
+use spec::Scenario;
 
 use crate::grade::CaseResult;
 use crate::lab::{Lab, LabError, read};

@@ -16,8 +16,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use netsim::simulate::{Scenario, SimulateError, live::Live};
+use netsim::simulate::{SimulateError, live::Live};
 use serde::Serialize;
+use spec::Scenario;
 use thiserror::Error;
 
 use super::machine::{thread_time, timed};

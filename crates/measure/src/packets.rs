@@ -8,10 +8,7 @@
 use std::sync;
 
 use netsim::embedded::{Network, NetworkError};
-use netsim::simulate::{
-    EcnSpec, FlowSpec, Scenario, SimulateError, SimulationReport, Size, Speed, SwitchSpec,
-    ThresholdSpec, Time, TransportSpec, simulate_telling,
-};
+use netsim::simulate::{SimulateError, SimulationReport, simulate_telling};
 use plan::CheckedPlan;
 use plan::check::{Options, check};
 use quantities::{BitRate, Bytes, Nanos, Progress};
@@ -19,6 +16,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schemes::{TaggerOptions, flattened_clos, tagger};
 use serde::Serialize;
+use spec::{
+    EcnSpec, FlowSpec, Scenario, Size, Speed, SwitchSpec, ThresholdSpec, Time, TransportSpec,
+};
 use thiserror::Error;
 use topology::generate::{Cables, ThreeLayerClos};
 use topology::{Arc, ArcId, Fabric, SwitchId, Topology};

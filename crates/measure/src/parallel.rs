@@ -1,8 +1,9 @@
 //! How much faster several threads simulate a network, and from the work of their windows what more
 //! cores would give.
 
-use netsim::simulate::{Outcome, Scenario, Session, SimulateError, Threads, Windows, meet};
+use netsim::simulate::{Outcome, Session, SimulateError, Threads, Windows, meet};
 use serde::Serialize;
+use spec::Scenario;
 
 use super::simulation::SimulationBench;
 use super::timed;

@@ -2,11 +2,12 @@
 //! sending to one other at full rate, PFC on, the generated program in every switch.
 
 use netsim::embedded::Network;
-use netsim::simulate::{Outcome, Scenario, SimulateError, simulate};
+use netsim::simulate::{Outcome, SimulateError, simulate};
 use plan::check;
 use quantities::{BitRate, Bytes};
 use schemes::TaggerOptions;
 use serde::Serialize;
+use spec::Scenario;
 use topology::Topology;
 use topology::generate::{Cables, FatTree};
 

@@ -166,7 +166,7 @@ fn tables(
         (Some(given), None) => {
             let (topology, _) = topologies::make(given, trust)?;
             let plan = asked.plan.clone().unwrap_or_default();
-            let tables = plan.tables_told(&topology, progress);
+            let tables = plan.tables(&topology, progress);
             tables.map_err(Refusal::wrong)
         }
         (None, Some(file)) if asked.plan.is_none() => {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use netsim::simulate::{CablesSpec, PlanSpec, RerouteSpec, TopologySpec};
 use serde::{Deserialize, Serialize};
+use spec::{CablesSpec, PlanSpec, RerouteSpec, TopologySpec};
 
 /// A request, by its name under `call`.
 #[derive(Debug, Deserialize)]

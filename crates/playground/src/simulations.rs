@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use netsim::embedded::Network;
-use netsim::simulate::{BUNDLED, NetworkSpec, Scenario, Session, bundled as text_of};
+use netsim::simulate::Session;
 use plan::CheckedPlan;
 use plan::check::{Options, check};
 use quantities::Progress;
 use serde_json::{Value, json};
+use spec::{BUNDLED, Request, Scenario, bundled as text_of};
 use topology::Topology;
 use topology::routes::forwarding::Reroute;
 
@@ -201,7 +202,7 @@ fn affordable(scenario: &Scenario, trust: Trust) -> Result<(), Refusal> {
 
 /// The plan that a scenario asks for.
 fn own_plan(
-    spec: &NetworkSpec,
+    spec: &Request,
     trust: Trust,
     progress: &Arc<Progress>,
 ) -> Result<CheckedPlan, Refusal> {
@@ -210,7 +211,7 @@ fn own_plan(
         cables: spec.cables.clone(),
     };
     let (topology, _) = topologies::make(&given, trust)?;
-    let tables = spec.plan.tables_told(&topology, progress);
+    let tables = spec.plan.tables(&topology, progress);
     let options = Options {
         progress: Arc::clone(progress),
         ..Options::default()

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use netsim::simulate::{NetworkSpec, PlanSpec, TargetSpec, TopologySpec};
 use serde_json::{Value, json};
+use spec::TopologySpec;
 use topology::import::{ImportOptions, import};
 use topology::{Endpoint, NodeId, Role, SwitchId, Topology};
 
@@ -19,13 +19,10 @@ pub(crate) fn make(given: &Given, trust: Trust) -> Result<(Topology, Vec<String>
     let made = match given {
         Given::Make { topology, cables } => {
             affordable(topology, trust)?;
-            let spec = NetworkSpec {
-                topology: topology.clone(),
-                cables: cables.clone(),
-                plan: PlanSpec::default(),
-                target: TargetSpec::default(),
-            };
-            (spec.topology().map_err(Refusal::wrong)?, Vec::new())
+            (
+                topology.generate(cables).map_err(Refusal::wrong)?,
+                Vec::new(),
+            )
         }
         Given::Text {
             text,
@@ -85,9 +82,11 @@ fn affordable(spec: &TopologySpec, trust: Trust) -> Result<(), Refusal> {
             let switches = pods.saturating_mul(each).saturating_add(clos.spines.into());
             (switches, leaves.saturating_mul(clos.hosts.into()))
         }
-        TopologySpec::FatTree { k } => (power(*k, 2).saturating_mul(5) / 4, power(*k, 3) / 4),
-        TopologySpec::Bcube { n, k } => {
-            let servers = power(*n, u32::from(*k).saturating_add(1));
+        TopologySpec::FatTree(tree) => {
+            (power(tree.k, 2).saturating_mul(5) / 4, power(tree.k, 3) / 4)
+        }
+        TopologySpec::Bcube(cube) => {
+            let servers = power(cube.n, u32::from(cube.k).saturating_add(1));
             (servers, servers)
         }
         // The fewest switches for so many hosts are no more than the hosts.

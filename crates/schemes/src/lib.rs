@@ -23,7 +23,6 @@ mod exact;
 pub mod failover;
 mod flattened;
 mod options;
-mod owners;
 mod single;
 mod turn;
 mod turns;
@@ -37,10 +36,6 @@ use topology::{Fabric, Topology};
 pub use brute::GreedyCount;
 pub use error::SchemeError;
 pub use options::{Algorithm, ClassSpec, TaggerOptions};
-pub use owners::{
-    OF_TAGS, SchemeKind, Spelling, contradiction, idle_by_destination, idle_for_routes,
-    idle_for_scheme, idle_without_tags, owners,
-};
 pub use single::Search;
 
 use cells::{Cells, Squares};

@@ -2,11 +2,10 @@
 //! along, beside doing nothing and beside tags.
 
 use netsim::embedded::Network;
-use netsim::simulate::{
-    BUNDLED, Scenario, SimulationReport, Time, WatchdogAction, WatchdogSpec, simulate,
-};
+use netsim::simulate::{SimulationReport, simulate};
 use quantities::Nanos;
 use serde::Serialize;
+use spec::{BUNDLED, Scenario, Time, WatchdogAction, WatchdogSpec};
 
 use super::super::check;
 use super::super::fault::{Context, Fault};

@@ -3,10 +3,9 @@
 
 use askama::Template;
 use netsim::embedded::Network;
-use netsim::simulate::{
-    Outcome, Plots, Scenario, SimulationReport, compare_goodput, simulate as play_once,
-};
+use netsim::simulate::{Outcome, Plots, SimulationReport, compare_goodput, simulate as play_once};
 use serde::Serialize;
+use spec::Scenario;
 use topology::{LinkId, Topology};
 
 use crate::cli::fault::{Context, Fault, Status};

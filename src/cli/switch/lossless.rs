@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use device::buffer::{Buffer, BufferConfig};
-use netsim::simulate::{LosslessFile, Speed, lossless_of_plan};
+use netsim::simulate::{LosslessFile, lossless_of_plan};
 use p4gen::build::BuildDirectory;
 use quantities::PortId;
+use spec::Speed;
 
 use super::super::check;
 use super::super::fault::{Context, Fault};

@@ -6,9 +6,9 @@
 //! not played.
 
 use netsim::embedded::Network;
-use netsim::simulate::Scenario;
 use netsim::simulate::live::{self, Live};
 use serde::Serialize;
+use spec::Scenario;
 use topology::LinkId;
 
 use super::EmulateError;

@@ -40,8 +40,9 @@ use host_nics::HostNics;
 use lab::Lab;
 use netsim::embedded::Network;
 use netsim::simulate::live::{self, Happening, Live};
-use netsim::simulate::{Losses, Scenario, SimulateError, SimulationReport, allow_lateness};
+use netsim::simulate::{Losses, SimulateError, SimulationReport, allow_lateness};
 pub use probes::Probes;
+use spec::Scenario;
 use topology::{NodeId, Topology};
 use watch::Watch;
 

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use netlab::{PacketOptions, PacketSocket, Poller};
 use netsim::embedded::{Network, Probe};
-use netsim::simulate::Scenario;
 use netsim::simulate::live::{Happening, Live};
 use plan::{CarrierKind, ClassId};
+use spec::Scenario;
 use topology::{Fabric, HostId, NodeId, SwitchId, Topology};
 
 use super::lab::Lab;

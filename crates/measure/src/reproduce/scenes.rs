@@ -1,8 +1,9 @@
 //! Scenarios that come along, played for an entry.
 
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, SimulationReport, TransportSpec, bundled, simulate};
+use netsim::simulate::{SimulationReport, simulate};
 use plan::check::{Options, check};
+use spec::{Scenario, TransportSpec, bundled};
 
 use super::item::{ItemError, Told};
 

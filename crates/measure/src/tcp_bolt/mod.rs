@@ -14,9 +14,10 @@ mod speedup;
 mod variant;
 
 use netsim::embedded::{Network, NetworkError};
-use netsim::simulate::{Outcome, Scenario, ScenarioError, SimulateError, simulate};
+use netsim::simulate::{Outcome, SimulateError, simulate};
 use plan::CheckFailure;
 use plan::check::{Options, check};
+use spec::{Scenario, ScenarioError};
 use thiserror::Error;
 
 pub use mix::{

@@ -14,9 +14,9 @@ use topology::{Peer, SwitchId};
 use wire::MacAddr;
 use wire::pfc::Quanta;
 
-use super::error::ScenarioError;
-use super::quantity::{Size, Speed, Time};
-use super::scenario::{SchedulerSpec, SwitchSpec, ThresholdSpec};
+use spec::ScenarioError;
+use spec::{SchedulerSpec, SwitchSpec, ThresholdSpec};
+use spec::{Size, Speed, Time};
 
 /// IEEE 802.1Qbb: what acting on a PFC frame may take, in quanta.
 pub(super) const REACTION_QUANTA: u16 = 60;
@@ -59,65 +59,63 @@ pub(super) fn of_plan(
     );
     // Between switches packets are longer by what carries their tag.
     let carrier = ProgramFeatures::of(plan).carrier_bytes();
-    spec.apply(&mut config, &lengths, longest + u64::from(carrier))?;
+    configure(spec, &mut config, &lengths, longest + u64::from(carrier))?;
     Ok(config)
 }
 
-impl SwitchSpec {
-    /// Changes what is usual, and calculates headroom for cables of these lengths.
-    fn apply(
-        &self,
-        config: &mut BufferConfig,
-        lengths: &BTreeMap<PortId, Metres>,
-        longest: u64,
-    ) -> Result<(), ScenarioError> {
-        let wrong = |problem| ScenarioError::wrong("switches", problem);
-        let reaction = self.reaction_quanta.unwrap_or(REACTION_QUANTA);
-        for port in &mut config.ports {
-            let length = lengths.get(&port.port).copied().unwrap_or_default();
-            let calculated = headroom(port.rate, length, Bytes::new(longest));
-            port.headroom = self.headroom.map_or(calculated, |size| size.0);
-            port.reaction = Quanta(reaction).duration(port.rate);
-        }
-        config.capacity = self.buffer.map_or(config.capacity, |size| size.0);
-        match self.threshold {
-            None => {}
-            Some(ThresholdSpec::Fixed { xoff, xon }) => {
-                config.threshold = Threshold::Fixed {
-                    xoff: xoff.0,
-                    xon: xon.0,
-                };
-            }
-            Some(ThresholdSpec::Dynamic { alpha, offset }) => {
-                config.threshold = Threshold::Dynamic {
-                    alpha: Alpha::new(alpha)
-                        .ok_or_else(|| wrong("alpha must be from 0.001 to 1024"))?,
-                    offset: offset.map_or(Bytes::new(3_000), |size| size.0),
-                };
-            }
-        }
-        if let Some(limit) = self.lossy_limit {
-            config.lossy_limit = QueueLimit::Fixed(limit.0);
-        }
-        config.ranked = self.ranked.map(|size| size.0);
-        config.ecn = self.ecn.map(|ecn| Ecn {
-            kmin: ecn.kmin.0,
-            kmax: ecn.kmax.0,
-            pmax: ecn.pmax.unwrap_or(1.0),
-        });
-        config.scheduler = match self.scheduler {
-            None => config.scheduler,
-            Some(SchedulerSpec::Strict) => Scheduler::Strict,
-            Some(SchedulerSpec::Wrr(weights)) => Scheduler::Wrr(weights),
-            Some(SchedulerSpec::Dwrr(weights)) => Scheduler::Dwrr(weights),
-        };
-        config.tied_priorities = self.tied_priorities;
-        config.pause = self.pause_quanta.map_or(config.pause, Quanta);
-        config.wire_overhead = self
-            .wire_overhead
-            .map_or(config.wire_overhead, |size| size.0);
-        Ok(())
+/// Changes what is usual, and calculates headroom for cables of these lengths.
+fn configure(
+    spec: &SwitchSpec,
+    config: &mut BufferConfig,
+    lengths: &BTreeMap<PortId, Metres>,
+    longest: u64,
+) -> Result<(), ScenarioError> {
+    let wrong = |problem| ScenarioError::wrong("switches", problem);
+    let reaction = spec.reaction_quanta.unwrap_or(REACTION_QUANTA);
+    for port in &mut config.ports {
+        let length = lengths.get(&port.port).copied().unwrap_or_default();
+        let calculated = headroom(port.rate, length, Bytes::new(longest));
+        port.headroom = spec.headroom.map_or(calculated, |size| size.0);
+        port.reaction = Quanta(reaction).duration(port.rate);
     }
+    config.capacity = spec.buffer.map_or(config.capacity, |size| size.0);
+    match spec.threshold {
+        None => {}
+        Some(ThresholdSpec::Fixed { xoff, xon }) => {
+            config.threshold = Threshold::Fixed {
+                xoff: xoff.0,
+                xon: xon.0,
+            };
+        }
+        Some(ThresholdSpec::Dynamic { alpha, offset }) => {
+            config.threshold = Threshold::Dynamic {
+                alpha: Alpha::new(alpha)
+                    .ok_or_else(|| wrong("alpha must be from 0.001 to 1024"))?,
+                offset: offset.map_or(Bytes::new(3_000), |size| size.0),
+            };
+        }
+    }
+    if let Some(limit) = spec.lossy_limit {
+        config.lossy_limit = QueueLimit::Fixed(limit.0);
+    }
+    config.ranked = spec.ranked.map(|size| size.0);
+    config.ecn = spec.ecn.map(|ecn| Ecn {
+        kmin: ecn.kmin.0,
+        kmax: ecn.kmax.0,
+        pmax: ecn.pmax.unwrap_or(1.0),
+    });
+    config.scheduler = match spec.scheduler {
+        None => config.scheduler,
+        Some(SchedulerSpec::Strict) => Scheduler::Strict,
+        Some(SchedulerSpec::Wrr(weights)) => Scheduler::Wrr(weights),
+        Some(SchedulerSpec::Dwrr(weights)) => Scheduler::Dwrr(weights),
+    };
+    config.tied_priorities = spec.tied_priorities;
+    config.pause = spec.pause_quanta.map_or(config.pause, Quanta);
+    config.wire_overhead = spec
+        .wire_overhead
+        .map_or(config.wire_overhead, |size| size.0);
+    Ok(())
 }
 
 /// A switch on a real clock: what arrives while its threads are late gets headroom, and the buffer
@@ -237,8 +235,12 @@ impl LosslessFile {
         let ports = ports.iter().map(port).collect();
         let mut config = BufferConfig::usual(USUAL_BUFFER, classes.collect(), ports);
         let longest = self.packet.unwrap_or(USUAL_PACKET);
-        self.switch
-            .apply(&mut config, &lengths.collect(), longest.into())?;
+        configure(
+            &self.switch,
+            &mut config,
+            &lengths.collect(),
+            longest.into(),
+        )?;
         for port in &mut config.ports {
             let headroom = own(port.port).and_then(|p| p.headroom);
             port.headroom = headroom.map_or(port.headroom, |size| size.0);

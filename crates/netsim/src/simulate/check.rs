@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::error::ScenarioError;
-use super::quantity::Time;
-use super::scenario::Scenario;
+use spec::Scenario;
+use spec::ScenarioError;
+use spec::Time;
 
 /// Whether everything in a scenario can come to pass.
 ///

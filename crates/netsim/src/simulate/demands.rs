@@ -7,17 +7,17 @@ use topology::{HostId, Topology};
 
 use super::SimulateError;
 use super::chance::Chance;
-use super::demand::{ArrivalsSpec, WorkloadSpec};
 use super::distance::Distances;
-use super::error::ScenarioError;
 use super::flow::ANSWER_LENGTH;
 use super::hosts;
 use super::routing::Routing;
-use super::scenario::Scenario;
 use super::senders::{Ends, Head, host_delay, link_rate, no_class, rules};
-use super::transport::TransportSpec;
 use super::workload::{Address, Arriving, Between, Demand, Sending, Workload, Workloads};
 use crate::embedded::Network;
+use spec::Scenario;
+use spec::ScenarioError;
+use spec::TransportSpec;
+use spec::{ArrivalsSpec, WorkloadSpec};
 
 /// The most hosts of a network with workloads: what every pair has is kept.
 const MAX_HOSTS: usize = 2_048;

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use super::flow::{ANSWER_LENGTH, Flow, HEAD, Kind, Note, Role, Sender, checksum};
 use super::host::{Nic, Turn};
-use super::scenario::Scenario;
 use super::workload::{Word, Workloads};
+use spec::Scenario;
 
 /// No place.
 const NONE: u32 = u32::MAX;

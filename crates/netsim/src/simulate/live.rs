@@ -17,13 +17,13 @@ pub use super::hosts::Hosts;
 use topology::{HostId, LinkId, SwitchId, Topology};
 use wire::ethernet::is_mac_control;
 
-use super::error::ScenarioError;
 use super::event::PeerPort;
 use super::hosts::NicAction;
 use super::report::{DeadlockReport, FlowReport, SwitchReport};
 use super::routing::Routing;
-use super::scenario::Scenario;
 use super::setup::{self, ScriptAction};
+use spec::Scenario;
+use spec::ScenarioError;
 
 use super::{SimulateError, check, report};
 use crate::embedded::Network;

@@ -11,32 +11,24 @@
 
 mod barrier;
 mod buffers;
-mod bundled;
 mod calendar;
 mod chance;
 mod check;
 mod completions;
-mod demand;
 mod demands;
 mod diagrams;
 mod distance;
-mod error;
 mod event;
 mod flow;
-mod generators;
 mod host;
 mod hosts;
 pub mod live;
-mod network;
 mod page;
 mod parallel;
 mod part;
 mod partition;
-mod planned;
-mod quantity;
 mod report;
 mod routing;
-mod scenario;
 mod sender;
 mod senders;
 mod session;
@@ -44,7 +36,6 @@ mod settings;
 mod setup;
 mod start;
 mod timeout;
-mod transport;
 mod watchdog;
 mod window;
 mod windows;
@@ -55,37 +46,24 @@ use std::sync::Arc;
 
 use p4exec::BuildError;
 use quantities::Progress;
+use spec::{Scenario, ScenarioError};
 use thiserror::Error;
 
 use crate::embedded::{LoadError, Network, NetworkError};
 
 pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
-pub use bundled::{BUNDLED, bundled};
 pub use completions::{Completions, Percentiles, WorkloadReport};
-pub use demand::{ArrivalsSpec, WorkloadSpec};
 pub use diagrams::{Plots, compare_goodput};
-pub use error::ScenarioError;
-pub use generators::{EgftSpec, FlattenedClosSpec, JellyfishSpec, XpanderSpec};
-pub use network::{
-    CablesSpec, ClosSpec, DrawnSpec, NetworkSpec, RowSpec, TargetSpec, TopologySpec,
-};
 pub use parallel::meet;
 pub use part::Losses;
-pub use planned::{AlgorithmSpec, LosslessSpec, PlanSpec, SchemeSpec, TransitionSpec};
-pub use quantity::{Size, Speed, Time};
 pub use report::{
     ClassReport, DeadlockReport, FlowReport, Happening, RoundTripReport, SimulationReport,
     SwitchReport,
 };
 pub use routing::RerouteError;
-pub use scenario::{
-    EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
-    SchedulerSpec, SwitchSpec, ThresholdSpec,
-};
 pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
-pub use transport::{SenderSpec, TransportSpec};
-pub use watchdog::{WatchdogAction, WatchdogReport, WatchdogSpec};
+pub use watchdog::WatchdogReport;
 pub use windows::Windows;
 
 /// Why a simulation does not run.

@@ -9,9 +9,9 @@ use topology::{SwitchId, Topology};
 use super::completions::{self, WorkloadReport};
 use super::flow::{Flow, Sender};
 use super::part::Losses;
-use super::scenario::{EventSpec, RerouteSpec, Scenario};
 use super::watchdog::WatchdogReport;
 use super::world::World;
+use spec::{EventSpec, RerouteSpec, Scenario};
 
 /// What `simulate --json` prints.
 #[derive(Clone, Debug, Serialize)]

@@ -18,9 +18,9 @@ use topology::routes::RouteError;
 use topology::routes::forwarding::{Forwarding, Reroute};
 use topology::{HostId, LinkId, NodeId, SwitchId};
 
-use super::error::ScenarioError;
-use super::scenario::RouteSpec;
 use crate::embedded::Network;
+use spec::RouteSpec;
+use spec::ScenarioError;
 
 /// Addresses of flows with routes of their own (RFC 2544: for benchmarks).
 const OWN_ROUTES: u32 = u32::from_be_bytes([198, 18, 0, 1]);

@@ -8,10 +8,10 @@ use topology::{HostId, Topology};
 use super::SimulateError;
 use super::distance::Distances;
 use super::flow::{HEAD, checksum};
-use super::scenario::Scenario;
-use super::transport::{SenderSpec, TransportSpec};
 use super::window::WindowRules;
 use crate::embedded::{Network, Probe};
+use spec::Scenario;
+use spec::{SenderSpec, TransportSpec};
 
 /// The shortest retransmission timeout where nothing says otherwise, in nanoseconds.
 const USUAL_RTO: u64 = 5_000_000;

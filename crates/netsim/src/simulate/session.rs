@@ -14,12 +14,12 @@ use super::live::{Got, Happening, Live};
 use super::parallel;
 use super::part::Losses;
 use super::report::{DeadlockReport, SimulationReport};
-use super::scenario::Scenario;
 use super::setup::ScriptAction;
 use super::windows::Windows;
 use super::world::{Stop, World};
 use super::{Outcome, Plots, SimulateError, Threads, start};
 use crate::embedded::Network;
+use spec::Scenario;
 
 /// See the module documentation. Slices change nothing: a simulation that is run in many gives the
 /// same figures as one that is run to its end at once.

@@ -11,9 +11,9 @@ use serde::Serialize;
 use topology::{Peer, SwitchId};
 
 use super::buffers::{LosslessFile, LosslessPort, longest_frame, of_plan};
-use super::error::ScenarioError;
-use super::quantity::{Size, Speed};
-use super::scenario::SwitchSpec;
+use spec::ScenarioError;
+use spec::SwitchSpec;
+use spec::{Size, Speed};
 
 /// The shared buffer of a switch: dynamic thresholds, and headroom for every port and lossless
 /// priority (TaggerDraft section 3.3).

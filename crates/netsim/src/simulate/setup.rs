@@ -16,19 +16,19 @@ use super::SimulateError;
 use super::buffers::{self, REACTION_QUANTA};
 use super::chance::Chance;
 use super::distance::Distances;
-use super::error::ScenarioError;
 use super::event::PeerPort;
 use super::flow::{ANSWER_LENGTH, Arrivals, Flow, HEAD, Role, Sender, checksum};
 use super::host::Nic;
 use super::routing::Routing;
-use super::scenario::{EventSpec, FlowSpec, PatternSpec, Scenario};
 use super::sender::Dcqcn;
 use super::senders::{Ends, Head, host_delay, link_rate, no_class, rate_of, rules};
-use super::transport::{MAX_PACKET, MIN_PACKET, TransportSpec};
 use super::window::Window;
 use super::workload::Workloads;
 use super::{demands, hosts};
 use crate::embedded::{Network, install};
+use spec::ScenarioError;
+use spec::{EventSpec, FlowSpec, PatternSpec, Scenario};
+use spec::{MAX_PACKET, MIN_PACKET, TransportSpec};
 
 /// The most flows of a scenario.
 const MAX_FLOWS: usize = 1_000_000;

@@ -3,17 +3,17 @@
 use device::Device;
 use quantities::PortId;
 
-use super::error::ScenarioError;
 use super::event::PeerPort;
 use super::hosts::Hosts;
 use super::live::Live;
 use super::partition::Partition;
-use super::scenario::Scenario;
 use super::setup::cables;
 use super::watchdog::Watchdog;
 use super::world::{Parts, World};
 use super::{SimulateError, Threads};
 use crate::embedded::Network;
+use spec::Scenario;
+use spec::ScenarioError;
 
 /// Samples of a plot.
 const SAMPLES: u64 = 400;

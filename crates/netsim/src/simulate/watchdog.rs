@@ -9,56 +9,8 @@ use device::Device;
 use device::buffer::{Buffer, CLASSES, StormAction};
 use p4exec::FastestExecutor;
 use quantities::{Nanos, PortId, Priority};
-use serde::{Deserialize, Serialize};
-
-use super::quantity::Time;
-
-/// SONiC's default for all three times: 200 ms.
-const USUAL: Nanos = Nanos::new(200_000_000);
-
-/// How the watchdog works; with SONiC's defaults where it does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct WatchdogSpec {
-    /// How long a queue may stand still; 200 ms if absent.
-    pub detection: Option<Time>,
-    /// How long no PFC may be heard before a queue is restored; 200 ms if absent.
-    pub restoration: Option<Time>,
-    /// How often it looks; 200 ms if absent.
-    pub poll: Option<Time>,
-    /// What becomes of the queue.
-    pub action: WatchdogAction,
-}
-
-/// What becomes of a queue in a storm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WatchdogAction {
-    /// Its packets are thrown away.
-    #[default]
-    Drop,
-    /// Its packets are sent, PFC or not.
-    Forward,
-}
-
-impl WatchdogSpec {
-    fn poll(&self) -> Nanos {
-        self.poll.map_or(USUAL, |time| time.0)
-    }
-
-    /// What makes no sense of it.
-    pub(super) fn wrong(&self) -> Option<&'static str> {
-        let times = [self.detection, self.restoration];
-        let poll = self.poll().get();
-        match poll {
-            0 => Some("polls all the time; give `poll` above 0"),
-            _ if times.iter().flatten().any(|time| time.0.get() < poll) => {
-                Some("detects or restores faster than it polls; make `poll` smaller")
-            }
-            _ => None,
-        }
-    }
-}
+use serde::Serialize;
+use spec::{WatchdogAction, WatchdogSpec};
 
 /// What a watchdog did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -96,10 +48,9 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     pub(super) fn new(spec: &WatchdogSpec) -> Self {
-        let time = |time: Option<Time>| time.map_or(USUAL, |time| time.0).get();
         Self {
-            detection: time(spec.detection),
-            restoration: time(spec.restoration),
+            detection: spec.detection().get(),
+            restoration: spec.restoration().get(),
             poll: spec.poll().get().max(1),
             action: match spec.action {
                 WatchdogAction::Drop => StormAction::Drop,

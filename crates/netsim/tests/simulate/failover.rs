@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, Time, simulate};
+use netsim::simulate::simulate;
 use plan::check::{FailureOptions, Options};
 use plan::{NewTag, PlanError, Tables, check};
 use quantities::Nanos;
+use spec::{Scenario, Time};
 use topology::{LinkId, NodeId};
 
 use super::{its_network, play, scenario, with_and_without};

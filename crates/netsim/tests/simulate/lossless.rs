@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use netsim::embedded::Network;
-use netsim::simulate::{ClassReport, Scenario, SimulationReport, Size, simulate};
+use netsim::simulate::{ClassReport, SimulationReport, simulate};
 use plan::{check, headroom};
 use quantities::{BitRate, Bytes, Metres};
 use schemes::TaggerOptions;
+use spec::{Scenario, Size};
 use topology::generate::{Cables, Clos};
 
 fn clos(leaves: u32, spines: u32, hosts: u16, length: Metres) -> Network {

@@ -14,13 +14,11 @@ mod transports;
 mod workloads;
 
 use netsim::embedded::Network;
-use netsim::simulate::{
-    BUNDLED, Scenario, SimulationReport, Size, ThresholdSpec, Time, TransportSpec, bundled,
-    simulate,
-};
+use netsim::simulate::{SimulationReport, simulate};
 use plan::check;
 use quantities::{Bytes, Nanos};
 use schemes::TaggerOptions;
+use spec::{BUNDLED, Scenario, Size, ThresholdSpec, Time, TransportSpec, bundled};
 use topology::Topology;
 use topology::generate::{Cables, Clos};
 

@@ -2,10 +2,10 @@
 //! the PFC watchdog is worth.
 
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, Time, WatchdogAction, WatchdogSpec};
 use p4gen::targets::{SONIC_8TC, Target as _};
 use plan::check;
 use quantities::Nanos;
+use spec::{Scenario, Time, WatchdogAction, WatchdogSpec};
 
 use super::{its_network, play, scenario};
 

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use netsim::embedded::Network;
-use netsim::simulate::{BUNDLED, Scenario, Threads, Time, Windows, simulate_shared};
+use netsim::simulate::{Threads, Windows, simulate_shared};
 use proptest::prelude::*;
 use quantities::Nanos;
+use spec::{BUNDLED, Scenario, Time};
 
 use super::its_network;
 

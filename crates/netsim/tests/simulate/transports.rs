@@ -1,6 +1,7 @@
 //! Transports on the network: round trips, first windows, slow start, timeouts, ranked queues.
 
-use netsim::simulate::{FlowReport, Scenario, SimulationReport};
+use netsim::simulate::{FlowReport, SimulationReport};
+use spec::Scenario;
 
 use super::{its_network, play};
 

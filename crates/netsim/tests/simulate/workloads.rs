@@ -1,6 +1,7 @@
 //! Workloads: jobs by chance, incasts, flows one after the other, completion times.
 
-use netsim::simulate::{Scenario, SimulationReport, simulate};
+use netsim::simulate::{SimulationReport, simulate};
+use spec::Scenario;
 
 use super::{its_network, play};
 

@@ -2,9 +2,10 @@
 //! generated program in every switch.
 
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, Session};
+use netsim::simulate::Session;
 use quantities::BitRate;
 use schemes::TaggerOptions;
+use spec::Scenario;
 use topology::generate::{Cables, FatTree};
 
 use super::{Failure, Kernel};

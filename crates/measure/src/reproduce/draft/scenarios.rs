@@ -1,7 +1,7 @@
 //! The experiments of TaggerDraft section 7, in virtual time.
 
-use netsim::simulate::{Scenario, Size};
 use quantities::Bytes;
+use spec::{Scenario, Size};
 
 use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
 use super::super::scenes::{Play, at_end, play, play_changed};

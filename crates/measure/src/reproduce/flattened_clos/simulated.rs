@@ -1,6 +1,6 @@
 //! Section 6 and Figures 8, 9 and 14: four switches, and the large network under load.
 
-use netsim::simulate::TransportSpec;
+use spec::TransportSpec;
 
 use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
 use super::super::scenes::{Play, play};

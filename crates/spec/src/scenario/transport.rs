@@ -2,16 +2,17 @@
 
 use serde::Deserialize;
 
-use super::quantity::Time;
+use crate::quantity::Time;
 
 /// The shortest frame that holds the headers and what the simulator writes behind them.
-pub(super) const MIN_PACKET: u16 = 74;
+pub const MIN_PACKET: u16 = 74;
 /// The longest frame.
-pub(super) const MAX_PACKET: u16 = 9216;
+pub const MAX_PACKET: u16 = 9216;
 
 /// How a flow's sender behaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum TransportSpec {
     /// Sends at its rate, whatever happens: RDMA without congestion control.
     #[default]

@@ -1,16 +1,23 @@
 //! The scenario file: what the network is like, who sends what, and what happens when. YAML; the
 //! format is described in `docs/simulate.md`.
 
+mod bundled;
+mod transport;
+mod watchdog;
+mod workload;
+
 use plan::Tables;
 use serde::Deserialize;
 use topology::routes::forwarding::Reroute;
 
-use super::demand::WorkloadSpec;
+pub use bundled::{BUNDLED, bundled};
+pub use transport::{MAX_PACKET, MIN_PACKET, SenderSpec, TransportSpec};
+pub use watchdog::{WatchdogAction, WatchdogSpec};
+pub use workload::{ArrivalsSpec, WorkloadSpec};
+
 use super::error::ScenarioError;
-use super::network::NetworkSpec;
 use super::quantity::{Size, Speed, Time};
-use super::transport::{MAX_PACKET, MIN_PACKET, SenderSpec, TransportSpec};
-use super::watchdog::WatchdogSpec;
+use super::request::Request;
 
 /// A scenario as its file has it: names, not yet looked up.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -22,7 +29,7 @@ pub struct Scenario {
     #[serde(default)]
     pub about: String,
     /// The network that it is for, where none is given.
-    pub network: Option<NetworkSpec>,
+    pub network: Option<Request>,
     /// How long it lasts.
     pub duration: Time,
     /// Where chance begins: source ports of flows, marks.
@@ -376,7 +383,9 @@ impl Scenario {
 }
 
 impl FlowSpec {
-    pub(super) fn place(&self, number: usize) -> String {
+    /// Where it stands, for errors: by its name, or by its number in the list.
+    #[must_use]
+    pub fn place(&self, number: usize) -> String {
         match &self.name {
             Some(name) => format!("flow `{name}`"),
             None => format!("flows[{number}]"),

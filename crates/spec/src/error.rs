@@ -1,8 +1,8 @@
-//! Why a scenario cannot be played.
+//! Why a request or a scenario is refused.
 
 use thiserror::Error;
 
-/// Why a scenario cannot be played.
+/// Why a request or a scenario is refused.
 #[derive(Debug, Error)]
 pub enum ScenarioError {
     /// Not YAML, or not this format.
@@ -20,7 +20,8 @@ pub enum ScenarioError {
 
 impl ScenarioError {
     /// Something wrong in a place.
-    pub(super) fn wrong(place: impl Into<String>, problem: impl std::fmt::Display) -> Self {
+    #[must_use]
+    pub fn wrong(place: impl Into<String>, problem: impl std::fmt::Display) -> Self {
         Self::Wrong {
             place: place.into(),
             problem: problem.to_string(),

@@ -1,16 +1,17 @@
-//! Which options of a plan belong to which scheme: one list, for the command line and for all who
-//! describe plans by fields (scenarios, the page, Python). An option that would change nothing is
-//! refused in the same words everywhere.
+//! The schemes, and which options of a plan belong to which of them. An option that would change
+//! nothing is refused in the same words everywhere.
 
+use schemes::failover::FailoverScheme;
 use topology::Topology;
 use topology::routes::RoutePolicy;
 
-use super::failover::FailoverScheme;
+use crate::choice::Choice;
 
 /// A scheme that tables can be made by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemeKind {
     /// Tagger.
+    #[default]
     Tagger,
     /// TTL tagging.
     Ttl,
@@ -32,9 +33,8 @@ const ADST: SchemeKind = SchemeKind::Failover(FailoverScheme::Adst);
 const DF_FI: SchemeKind = SchemeKind::Failover(FailoverScheme::DfFi);
 const DF_EDST: SchemeKind = SchemeKind::Failover(FailoverScheme::DfEdst);
 
-impl SchemeKind {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
+impl Choice for SchemeKind {
+    const ALL: &'static [Self] = &[
         Self::Tagger,
         Self::Ttl,
         Self::FlattenedClos,
@@ -49,9 +49,7 @@ impl SchemeKind {
         DF_EDST,
     ];
 
-    /// The name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Tagger => "tagger",
             Self::Ttl => "ttl",
@@ -62,6 +60,49 @@ impl SchemeKind {
         }
     }
 
+    fn about(self) -> &'static str {
+        match self {
+            Self::Tagger => "Tagger (Tagger17): tags rise where a cycle of buffers could close",
+            Self::Ttl => {
+                "TTL tagging (TaggerDraft section 4.2): a tag per hop, whatever the routes"
+            }
+            Self::FlattenedClos => {
+                "Up, then down through the virtual layers of a Flattened Clos keeps the tag, any other turn raises it (FC23 section 3)"
+            }
+            Self::Ecmp => {
+                "All shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close"
+            }
+            Self::Ksp => {
+                "The k shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close"
+            }
+            Self::Failover(scheme) => about_failover(scheme),
+        }
+    }
+}
+
+const fn about_failover(scheme: FailoverScheme) -> &'static str {
+    match scheme {
+        FailoverScheme::Plinko => {
+            "Failover by the way that a packet has come (Stephens15 section 4.3)"
+        }
+        FailoverScheme::Fcp => "Failover by the set of failures that a packet has met",
+        FailoverScheme::MplsFrr => "Failover by the number of the route that a packet follows",
+        FailoverScheme::Edst => {
+            "Failover over edge-disjoint spanning trees (Stephens15 section 4.4)"
+        }
+        FailoverScheme::Adst => {
+            "Failover over arc-disjoint spanning trees toward every destination"
+        }
+        FailoverScheme::DfFi => {
+            "Failover by the way that a packet has come, every packet in one lossless channel (Stephens15 section 5.1)"
+        }
+        FailoverScheme::DfEdst => {
+            "Failover over edge-disjoint spanning trees along an acyclic graph of trees; lossless, and the header says nothing of it (Stephens15 section 5.2)"
+        }
+    }
+}
+
+impl SchemeKind {
     /// The failover scheme, if it is one.
     #[must_use]
     pub const fn failover(self) -> Option<FailoverScheme> {
@@ -102,12 +143,10 @@ impl Spelling {
 }
 
 /// Options that every scheme has, beside those of lossless tags.
-const OF_ALL: &[&str] = &[
-    "topology", "scheme", "output", "unproven", "seed", "json", "quiet", "verbose",
-];
+const OF_ALL: &[&str] = &["scheme", "seed"];
 
 /// Options of lossless tags that failover schemes have too, if their packets are to be lossless.
-pub const OF_TAGS: &[&str] = &[
+const OF_TAGS: &[&str] = &[
     "carrier",
     "rules",
     "priorities",
@@ -135,7 +174,7 @@ const OF_EITHER: &[&str] = &[
 pub fn owners(option: &str) -> &'static [SchemeKind] {
     use SchemeKind::{FlattenedClos, Ksp, Tagger, Ttl};
     match option {
-        _ if OF_ALL.contains(&option) || OF_TAGS.contains(&option) => &SchemeKind::ALL,
+        _ if OF_ALL.contains(&option) || OF_TAGS.contains(&option) => <SchemeKind as Choice>::ALL,
         "algorithm" | "search_moves" | "time_limit" => &[Tagger],
         "hops" => &[Ttl],
         "k" => &[Tagger, Ttl, Ksp],
@@ -170,8 +209,7 @@ pub fn owners(option: &str) -> &'static [SchemeKind] {
 
 /// Why an option means nothing for a scheme, as the end of a sentence; `None` if it means
 /// something. `important` is the scheme of important destinations, if they have their own.
-#[must_use]
-pub fn idle_for_scheme(
+pub(super) fn idle_for_scheme(
     option: &str,
     scheme: SchemeKind,
     important: Option<FailoverScheme>,
@@ -193,8 +231,7 @@ pub fn idle_for_scheme(
 }
 
 /// The numbers of trees and of failures that contradict each other, in words; `None` if they agree.
-#[must_use]
-pub fn contradiction(
+pub(super) fn contradiction(
     scheme: SchemeKind,
     trees: Option<u8>,
     resilience: Option<u8>,
@@ -212,45 +249,24 @@ pub fn contradiction(
     })
 }
 
-/// Why an option means nothing with the routes that are promised or the algorithm that makes tags,
-/// as the end of a sentence.
-#[must_use]
-pub fn idle_for_routes(
-    option: &str,
+/// Why a number of bounces means nothing with routes that are not up-down, as the end of a
+/// sentence.
+pub(super) fn without_bounces(
     topology: &Topology,
     routes: &RoutePolicy,
-    searches: bool,
     spelling: Spelling,
-) -> Option<String> {
-    let for_routes = |kind: &str| {
-        let unlayered = topology.unlayered_switch().is_some();
-        let layers = if unlayered {
-            " (the topology has no layers)"
-        } else {
-            ""
-        };
-        let wanted = spelling.with_value("routes", kind);
-        format!("with {routes}{layers}: it is for {wanted}")
+) -> String {
+    let layers = match topology.unlayered_switch() {
+        Some(_) => " (the topology has no layers)",
+        None => "",
     };
-    match (option, routes) {
-        ("search_moves" | "time_limit", _) if !searches => Some(format!(
-            "here: it is for {}",
-            spelling.with_value("algorithm", "optimal")
-        )),
-        ("bounces", RoutePolicy::UpDown { .. })
-        | ("k", RoutePolicy::Ksp { .. })
-        | ("max_switches", RoutePolicy::AllSimple { .. }) => None,
-        ("bounces", _) => Some(for_routes("up-down")),
-        ("k", _) => Some(for_routes("ksp")),
-        ("max_switches", _) => Some(for_routes("all")),
-        _ => None,
-    }
+    let wanted = spelling.with_value("routes", "up-down");
+    format!("with {routes}{layers}: it is for {wanted}")
 }
 
 /// Why an option of lossless tags means nothing for failover tables without them, as the end of a
 /// sentence.
-#[must_use]
-pub fn idle_without_tags(option: &str, spelling: Spelling) -> Option<String> {
+pub(super) fn idle_without_tags(option: &str, spelling: Spelling) -> Option<String> {
     OF_TAGS.contains(&option).then(|| {
         let rising = spelling.with_value("lossless", "rising");
         format!("without lossless tags: it is for {rising} or the scheme df-fi")
@@ -259,8 +275,7 @@ pub fn idle_without_tags(option: &str, spelling: Spelling) -> Option<String> {
 
 /// Why an option of disjoint paths means nothing where a Flattened Clos has tables by destination,
 /// as the end of a sentence.
-#[must_use]
-pub fn idle_by_destination(option: &str, spelling: Spelling) -> Option<String> {
+pub(super) fn idle_by_destination(option: &str, spelling: Spelling) -> Option<String> {
     ["multipath", "stack"].contains(&option).then(|| {
         let routes = match spelling {
             Spelling::CommandLine => spelling.option("source_routes"),

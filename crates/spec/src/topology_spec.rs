@@ -1,10 +1,7 @@
-//! The network that a scenario is for: a topology, what its plan is to be, and the target. The
-//! simulator makes it in memory; whatever builds a directory from a scenario begins with the same
-//! [`NetworkSpec`].
+//! Topologies as users ask for them: a generator with its arguments, or switches and links by name.
 
 use std::collections::BTreeMap;
 
-use plan::Tables;
 use quantities::{BitRate, Metres};
 use serde::Deserialize;
 use topology::Topology;
@@ -12,25 +9,7 @@ use topology::generate::{Bcube, Cables, Clos, FatTree, Line, Ring, ThreeLayerClo
 
 use super::error::ScenarioError;
 use super::generators::{EgftSpec, FlattenedClosSpec, JellyfishSpec, XpanderSpec};
-use super::planned::PlanSpec;
-use super::quantity::Speed;
-
-/// The network that a scenario is for.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NetworkSpec {
-    /// Switches, hosts and links.
-    pub topology: TopologySpec,
-    /// Rates and lengths of the links.
-    #[serde(default)]
-    pub cables: CablesSpec,
-    /// What is planned for it.
-    #[serde(default)]
-    pub plan: PlanSpec,
-    /// What the switches are.
-    #[serde(default)]
-    pub target: TargetSpec,
-}
+use super::quantity::{Length, Speed};
 
 /// A generator with its arguments, as `switchwright topo` takes them, or switches and links by
 /// name.
@@ -46,17 +25,9 @@ pub enum TopologySpec {
     /// Leaf-spine, or with `pods` three layers.
     Clos(ClosSpec),
     /// The k-ary fat-tree.
-    FatTree {
-        /// Ports of every switch.
-        k: u16,
-    },
+    FatTree(FatTreeSpec),
     /// BCube(n, k).
-    Bcube {
-        /// Ports of every switch.
-        n: u16,
-        /// The k of BCube(n, k).
-        k: u16,
-    },
+    Bcube(BcubeSpec),
     /// An extended generalized fat tree, sized for the fewest switches.
     Egft(EgftSpec),
     /// A random regular graph.
@@ -70,37 +41,72 @@ pub enum TopologySpec {
 }
 
 /// Switches in a row or circle.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct RowSpec {
     /// Number of switches.
+    #[cfg_attr(feature = "clap", arg(value_name = "N"))]
     pub switches: u32,
     /// Hosts per switch.
-    #[serde(default = "one_host")]
+    #[serde(default = "one")]
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = 1))]
     pub hosts: u16,
 }
 
 /// A Clos.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct ClosSpec {
-    /// Leaves; per pod, with `pods`.
+    /// Leaves (per pod, with --pods).
+    #[cfg_attr(feature = "clap", arg(long))]
     pub leaves: u32,
     /// Spines in all.
+    #[cfg_attr(feature = "clap", arg(long))]
     pub spines: u32,
     /// Hosts per leaf.
-    #[serde(default = "one_host")]
+    #[serde(default = "one")]
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = 1))]
     pub hosts: u16,
     /// Three layers: this many pods.
+    #[cfg_attr(feature = "clap", arg(long, requires = "aggregations"))]
     pub pods: Option<u32>,
     /// Three layers: aggregation switches per pod.
+    #[cfg_attr(feature = "clap", arg(long, requires = "pods"))]
     pub aggregations: Option<u32>,
     /// Three layers: each aggregation switch of a pod joins the spines of its own plane only.
     #[serde(default)]
+    #[cfg_attr(feature = "clap", arg(long, requires = "pods"))]
     pub planes: bool,
-    /// Links between each leaf and each spine, or each aggregation switch and each of its spines; 1
-    /// if absent.
-    pub parallel: Option<u16>,
+    /// Links between each leaf and each spine; with --pods between each aggregation switch and each
+    /// of its spines.
+    #[serde(default = "one")]
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = 1))]
+    pub parallel: u16,
+}
+
+/// The k-ary fat-tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct FatTreeSpec {
+    /// Ports of every switch; even.
+    #[cfg_attr(feature = "clap", arg(short, long))]
+    pub k: u16,
+}
+
+/// BCube(n, k).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct BcubeSpec {
+    /// Ports of every switch.
+    #[cfg_attr(feature = "clap", arg(short, long))]
+    pub n: u16,
+    /// The k of BCube(n, k): servers have k + 1 ports.
+    #[cfg_attr(feature = "clap", arg(long = "levels", alias = "k", value_name = "K"))]
+    pub k: u16,
 }
 
 /// Switches, hosts and links by name. A switch's hosts have its first ports; then come its links in
@@ -114,74 +120,70 @@ pub struct DrawnSpec {
     pub links: Vec<[String; 2]>,
 }
 
-fn one_host() -> u16 {
+const fn one() -> u16 {
     1
 }
 
-/// Rates and lengths, where they are not the generators' own.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CablesSpec {
-    /// Rate of links between switches.
-    pub fabric_rate: Option<Speed>,
-    /// Rate of links to hosts.
-    pub host_rate: Option<Speed>,
-    /// Length of links between switches, in metres.
-    pub fabric_length: Option<u32>,
-    /// Length of links to hosts, in metres.
-    pub host_length: Option<u32>,
-}
+/// Heading of `switchwright topo --help`.
+#[cfg(feature = "clap")]
+const LINKS: &str = "Links";
 
-/// What the switches are.
+/// Rates and lengths of links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TargetSpec {
-    /// BMv2's `simple_switch` and the embedded switch.
-    #[default]
-    V1model,
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct CablesSpec {
+    /// Rate of links between switches, in Gb/s (`100` or `100Gbps`) [default: 100].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "GBPS", value_parser = Speed::gigabits, help_heading = LINKS)
+    )]
+    pub fabric_rate: Option<Speed>,
+    /// Rate of links to hosts, in Gb/s [default: 100].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "GBPS", value_parser = Speed::gigabits, help_heading = LINKS)
+    )]
+    pub host_rate: Option<Speed>,
+    /// Length of links between switches, in metres (`3000` or `3km`) [default: 100].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "METRES", help_heading = LINKS))]
+    pub fabric_length: Option<Length>,
+    /// Length of links to hosts, in metres [default: 10].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "METRES", help_heading = LINKS))]
+    pub host_length: Option<Length>,
 }
 
-impl TargetSpec {}
-
-impl NetworkSpec {
+impl TopologySpec {
     /// Switches, hosts and links.
     ///
     /// # Errors
     /// [`ScenarioError::Wrong`] if a generator refuses its arguments, or names do not fit together.
-    pub fn topology(&self) -> Result<Topology, ScenarioError> {
-        let cables = self.cables.cables();
-        let made = match &self.topology {
-            TopologySpec::ThreeNode => ThreeNode { cables }.generate(),
-            TopologySpec::Line(row) => Line {
-                switches: row.switches,
-                hosts: row.hosts,
+    pub fn generate(&self, cables: &CablesSpec) -> Result<Topology, ScenarioError> {
+        let cables = cables.cables();
+        let made = match *self {
+            Self::ThreeNode => ThreeNode { cables }.generate(),
+            Self::Line(RowSpec { switches, hosts }) => Line {
+                switches,
+                hosts,
                 cables,
             }
             .generate(),
-            TopologySpec::Ring(row) => Ring {
-                switches: row.switches,
-                hosts: row.hosts,
+            Self::Ring(RowSpec { switches, hosts }) => Ring {
+                switches,
+                hosts,
                 cables,
             }
             .generate(),
-            TopologySpec::Clos(clos) => return clos.generate(cables),
-            &TopologySpec::FatTree { k } => FatTree { k, cables }.generate(),
-            &TopologySpec::Bcube { n, k } => Bcube { n, k, cables }.generate(),
-            TopologySpec::Egft(tree) => tree.generate(cables),
-            TopologySpec::Jellyfish(fish) => return fish.generate(cables),
-            TopologySpec::FlattenedClos(clos) => clos.generate(cables),
-            TopologySpec::Xpander(xpander) => xpander.generate(cables),
-            TopologySpec::Drawn(drawn) => return drawn.build(cables),
+            Self::Clos(clos) => return clos.generate(cables),
+            Self::FatTree(FatTreeSpec { k }) => FatTree { k, cables }.generate(),
+            Self::Bcube(BcubeSpec { n, k }) => Bcube { n, k, cables }.generate(),
+            Self::Egft(tree) => tree.generate(cables),
+            Self::Jellyfish(fish) => return fish.generate(cables),
+            Self::FlattenedClos(ref clos) => clos.generate(cables),
+            Self::Xpander(xpander) => xpander.generate(cables),
+            Self::Drawn(ref drawn) => return drawn.build(cables),
         };
         made.map_err(wrong)
-    }
-
-    /// The tables that the plan asks for, yet to be proven.
-    ///
-    /// # Errors
-    /// [`ScenarioError::Wrong`] if the topology is wrong or the scheme refuses it.
-    pub fn tables(&self) -> Result<Tables, ScenarioError> {
-        self.plan.tables(&self.topology()?)
     }
 }
 
@@ -193,7 +195,8 @@ impl CablesSpec {
     fn cables(&self) -> Cables {
         let usual = Cables::default();
         let rate = |rate: Option<Speed>, usual: BitRate| rate.map_or(usual, |speed| speed.0);
-        let length = |length: Option<u32>, usual: Metres| length.map_or(usual, Metres::new);
+        let length =
+            |length: Option<Length>, usual: Metres| length.map_or(usual, |length| length.0);
         Cables {
             host_rate: rate(self.host_rate, usual.host_rate),
             fabric_rate: rate(self.fabric_rate, usual.fabric_rate),
@@ -205,7 +208,7 @@ impl CablesSpec {
 
 impl ClosSpec {
     fn generate(&self, cables: Cables) -> Result<Topology, ScenarioError> {
-        let parallel = self.parallel.unwrap_or(1);
+        let parallel = self.parallel;
         match (self.pods, self.aggregations) {
             (None, None) if self.planes => {
                 return Err(wrong("`planes` are of a clos of three layers; leave it out, or say `pods` and `aggregations`"));

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::quantity::{Size, Time};
 use super::transport::{MAX_PACKET, MIN_PACKET, SenderSpec, TransportSpec};
+use crate::quantity::{Size, Time};
 
 /// Jobs of one kind at every host, to others drawn at random.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

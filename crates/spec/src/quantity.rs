@@ -1,9 +1,9 @@
-//! Times, sizes and rates as a scenario writes them: `20ms`, `50KB`, `40Gbps`.
+//! Times, sizes and rates as requests write them: `20ms`, `50KB`, `40Gbps`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use quantities::{BitRate, Bytes, Nanos, UnitError};
+use quantities::{BitRate, Bytes, Metres, Nanos, UnitError};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 macro_rules! quantity {
@@ -63,4 +63,39 @@ quantity! {
 quantity! {
     /// A rate: `40Gbps`.
     Speed(BitRate), "40Gbps"
+}
+quantity! {
+    /// A length, in metres unless it names a unit: `100`, `3km`.
+    Length(Metres), "3km"
+}
+
+impl Speed {
+    /// Reads a rate above zero, in Gb/s unless it names a unit: `100`, `2.5`, `400Gbps`.
+    ///
+    /// # Errors
+    /// Why the text is no rate of a link.
+    pub fn gigabits(text: &str) -> Result<Self, String> {
+        let rate: Result<Self, UnitError> =
+            match text.trim().ends_with(|c: char| c.is_ascii_digit()) {
+                true => format!("{text}Gbps").parse(),
+                false => text.parse(),
+            };
+        match rate.map_err(|error| error.to_string())? {
+            Self(BitRate::ZERO) => Err("a link with rate 0 carries nothing".to_owned()),
+            rate => Ok(rate),
+        }
+    }
+}
+
+impl Size {
+    /// Reads a size in KiB unless it names a unit: `12288`, `12MiB`.
+    ///
+    /// # Errors
+    /// [`UnitError`] for a text that is no size.
+    pub fn kibibytes(text: &str) -> Result<Self, UnitError> {
+        match text.trim().ends_with(|c: char| c.is_ascii_digit()) {
+            true => format!("{text}KiB").parse(),
+            false => text.parse(),
+        }
+    }
 }
