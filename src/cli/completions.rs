@@ -6,28 +6,34 @@ use clap_complete::{Shell, generate};
 use netsim::simulate::BUNDLED;
 
 use super::fault::Fault;
-use super::{help, plan, terminal};
+use super::{plan, terminal};
 
 /// Arguments of `switchwright completions`.
 #[derive(Debug, Args)]
-pub(super) struct Completions {
+pub struct Completions {
     /// The shell.
     shell: Shell,
 }
 
 impl Completions {
-    pub(super) fn run(self) -> Result<(), Fault> {
+    /// Prints the script for a command.
+    ///
+    /// # Errors
+    /// None today.
+    pub fn run(self, mut command: Command) -> Result<(), Fault> {
         let scenarios: Vec<&str> = BUNDLED.iter().map(|(name, _)| *name).collect();
-        let mut command = help::plain();
         for (sub, argument, names) in [
             ("simulate", "scenario", scenarios.as_slice()),
             ("emulate", "scenario", scenarios.as_slice()),
             ("plan", "routes", plan::ROUTES),
         ] {
-            command = known(command, sub, argument, names);
+            if command.find_subcommand(sub).is_some() {
+                command = known(command, sub, argument, names);
+            }
         }
+        let name = command.get_name().to_owned();
         let mut script = Vec::new();
-        generate(self.shell, &mut command, "switchwright", &mut script);
+        generate(self.shell, &mut command, name, &mut script);
         let mut script = String::from_utf8_lossy(&script).into_owned();
         for names in [scenarios.as_slice(), plan::ROUTES] {
             script = or_a_file(self.shell, &script, names);

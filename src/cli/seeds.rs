@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use netsim::embedded::Network;
-use netsim::simulate::{Scenario, simulate_telling};
+use netsim::simulate::{Scenario, SeedRun, simulate_telling};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use super::fault::{Context, Fault};
 use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use measure::{SeedRun, timed};
+use measure::timed;
 
 /// What `simulate --seeds --json` prints.
 #[derive(Serialize)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use netsim::embedded::Network;
 use netsim::simulate::{
-    BUNDLED, Completions, Plots, Scenario, SimulationReport, Threads, TransportSpec,
+    BUNDLED, Completions, Plots, Scenario, SeedRun, SimulationReport, Threads, TransportSpec,
     WatchdogAction, WatchdogSpec, Windows, bundled, simulate_shared,
 };
 use p4gen::build::BuildDirectory;
@@ -18,7 +18,7 @@ use super::seeds::{self, Seeds};
 use super::shard::{LongSharding, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use measure::{SeedRun, timed};
+use measure::timed;
 
 /// What `-o` makes.
 const REPORT: &str = "simulation report";

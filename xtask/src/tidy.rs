@@ -61,7 +61,8 @@ struct Ban {
 impl Ban {
     fn holds_in(&self, path: &str) -> bool {
         let crate_of_tests = path.starts_with("crates/p4test/");
-        let script = path.starts_with("crates/") && (!path.contains("/src/") || crate_of_tests);
+        let of_crate = path.starts_with("crates/") || path.starts_with("figures/");
+        let script = of_crate && (!path.contains("/src/") || crate_of_tests);
         (self.scripts || !script) && self.within.iter().any(|prefix| path.starts_with(prefix))
     }
 }
@@ -107,6 +108,7 @@ const BANS: &[Ban] = &[
             "crates/netsim/src/embedded",
             "crates/lab/src/drill",
             "crates/measure/src",
+            "figures/src",
             "src/cli",
         ],
         words: &["HashMap", "HashSet"],
@@ -114,13 +116,13 @@ const BANS: &[Ban] = &[
         scripts: true,
     },
     Ban {
-        within: &["crates"],
+        within: &["crates", "figures"],
         words: &["anyhow", "miette", "println!", "eprintln!"],
         reason: "only cli prints; libraries return errors of their own types",
         scripts: false,
     },
     Ban {
-        within: &["src", "crates", "xtask/src"],
+        within: &["src", "crates", "figures", "xtask/src"],
         words: &["todo!(", "unimplemented!(", "FIXME"],
         reason: "no stub is called done",
         scripts: true,
@@ -166,6 +168,7 @@ fn rust_files(root: &Path) -> Vec<PathBuf> {
     for top in [
         "src",
         "crates",
+        "figures",
         "xtask",
         "benches",
         "fuzz/fuzz_targets",

@@ -37,6 +37,7 @@ mod quantity;
 mod report;
 mod routing;
 mod scenario;
+mod seeds;
 mod sender;
 mod senders;
 mod session;
@@ -82,6 +83,7 @@ pub use scenario::{
     EcnSpec, EventSpec, FlowSpec, PatternSpec, PauseSpec, RerouteSpec, RouteSpec, Scenario,
     SchedulerSpec, SwitchSpec, ThresholdSpec,
 };
+pub use seeds::{SeedRun, SeedWorkload};
 pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
 pub use transport::{SenderSpec, TransportSpec};
