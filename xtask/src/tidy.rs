@@ -43,7 +43,7 @@ const STREETS: &[Street] = &[
 ];
 
 /// The crates that may use tokio, besides the command line (invariant 1).
-const ASYNC: &[&str] = &["switchd", "p4client", "controlplane", "conformance", "lab"];
+const ASYNC: &[&str] = &["switchd", "p4runtime", "controlplane", "conformance", "lab"];
 
 /// Words that a part of the tree must not contain, with the reason.
 struct Ban {

@@ -25,7 +25,7 @@ use tonic::Code;
 use super::client::Client;
 use super::entity::{self, is_port_status};
 use super::error::RemoteError;
-use p4client::Endpoint;
+use p4runtime::client::Endpoint;
 
 /// How often the switch is asked whether it still holds the status.
 const LOOK: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use netlab::veth::End;
 use netlab::{Namespace, PacketOptions, PacketSocket, Poller, Veth, rtnl::Rtnl};
-use p4client::Endpoint;
+use p4runtime::client::Endpoint;
 use p4runtime::p4::v1::stream_message_request::Update as Say;
 use p4runtime::p4::v1::stream_message_response::Update as Hear;
 use p4runtime::p4::v1::{PacketMetadata, PacketOut};

@@ -1,5 +1,5 @@
 //! `generated/` is what `proto/` gives, as in `p4runtime`; `google.rpc.Status` is that crate's.
-//! `BLESS=1 cargo test -p switchwright-bfruntime --test generated` writes it anew.
+//! `BLESS=1 cargo test -p switchwright-controlplane --test generated` writes it anew.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -26,7 +26,7 @@ fn what_is_generated_is_what_the_proto_gives() {
         let same = fs::read_to_string(&place).is_ok_and(|kept| kept == made);
         assert!(
             same,
-            "{} is out of date; `BLESS=1 cargo test -p switchwright-bfruntime --test generated` writes it anew",
+            "{} is out of date; `BLESS=1 cargo test -p switchwright-controlplane --test generated` writes it anew",
             place.display()
         );
     }

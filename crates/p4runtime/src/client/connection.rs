@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::p4::v1::{
+use crate::p4::v1::p4_runtime_client::P4RuntimeClient;
+use crate::p4::v1::{
     self, get_forwarding_pipeline_config_request::ResponseType, stream_message_request,
     stream_message_response,
 };

@@ -2,7 +2,7 @@
 //! takes. Messages and the service come from `proto/bfruntime.proto`, which says what of the
 //! protocol it has and why.
 //!
-//! P4Runtime's library has the same shape; only names differ: here tables, keys, actions and data
+//! P4Runtime has the same shape; only names differ: here tables, keys, actions and data
 //! have ids that a device tells with its program (`GetForwardingPipelineConfig`), values are as
 //! wide as their fields, and of two ternary entries the one with the smaller `$MATCH_PRIORITY`
 //! wins.
@@ -16,8 +16,5 @@
     clippy::nursery
 )]
 pub mod proto {
-    include!("../generated/bfrt_proto.rs");
+    include!("../../generated/bfrt_proto.rs");
 }
-
-/// The port that BF Runtime's server listens on unless it is told another.
-pub const DEFAULT_PORT: u16 = 50052;

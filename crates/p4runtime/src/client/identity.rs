@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use p4runtime::p4::v1::{
+use crate::p4::v1::{
     self, set_forwarding_pipeline_config_request, stream_message_request, write_request,
 };
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Identity as Certified};
 
-use crate::{Connection, ElectionId, Identity};
+use super::{Connection, ElectionId, Identity};
 
 /// Room for the `details` of a refused Write: one error per update travels in a header.
 const HEADERS_MAX: u32 = 16 << 20;
