@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netlab::rtnl::Rtnl;
-use netlab::veth::End;
-use netlab::{CarrierLosses, LinkEvent, LinkMessages, Namespace, NetError, Veth};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::veth::End;
+use linuxnet::{CarrierLosses, LinkEvent, LinkMessages, Namespace, NetError, Veth};
 use quantities::{Nanos, PortId};
 use serde::Serialize;
 use switchd::engine::{Engine, EngineConfig, EngineHandle, Notification, PortChange};
@@ -111,7 +111,7 @@ struct Seen {
 fn observe(seen: &Seen, engine: &EngineHandle, carrier: &CarrierLosses, mut news: LinkMessages) {
     // On a single processor, who looks all the time would keep from running what is looked for.
     if thread::available_parallelism().is_ok_and(|count| count.get() > 1) {
-        let _ = netlab::run_before_others();
+        let _ = linuxnet::run_before_others();
     }
     let mut losses = None;
     while !seen.done.load(Ordering::Acquire) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use conformance::rates::{Kind, Load, PROGRAM, RateError, Rates, run};
-use netlab::{FreePorts, Process};
+use linuxnet::{FreePorts, Process};
 use quantities::Bytes;
 use serde::Serialize;
 use thiserror::Error;

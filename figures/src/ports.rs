@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netlab::load::{Forwarder, Load};
-use netlab::rtnl::Rtnl;
-use netlab::veth::End;
-use netlab::{Driver, Namespace, NetError, PacketOptions, Process, Veth};
+use linuxnet::load::{Forwarder, Load};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::veth::End;
+use linuxnet::{Driver, Namespace, NetError, PacketOptions, Process, Veth};
 use p4front::Options;
 use p4ir::ValidProgram;
 use quantities::{Bytes, PortId};
@@ -341,7 +341,7 @@ pub fn measure_ports(
     // The slowest first.
     contenders.push(Contender::Ours(ExecutorKind::Interp, Driver::Ring));
     contenders.push(Contender::Ours(ExecutorKind::Compile, Driver::Ring));
-    if netlab::xdp_available().is_ok() {
+    if linuxnet::xdp_available().is_ok() {
         contenders.push(Contender::Ours(ExecutorKind::Compile, Driver::Xdp));
     }
     if peers && prepare_bmv2(scratch)? {

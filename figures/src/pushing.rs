@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use netlab::Process;
+use linuxnet::Process;
 use quantities::Bytes;
 use serde::Serialize;
 

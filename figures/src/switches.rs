@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use conformance::rates::PROGRAM;
-use netlab::veth::End;
-use netlab::{Namespace, NetError, Process, Veth};
+use linuxnet::veth::End;
+use linuxnet::{Namespace, NetError, Process, Veth};
 use quantities::Bytes;
 use serde::Serialize;
 use thiserror::Error;

@@ -37,13 +37,19 @@ const STREETS: &[Street] = &[
         rooms: &[&["embedded"], &["simulate"]],
     },
     Street {
-        within: "crates/lab/src/",
+        within: "crates/emulator/src/",
         rooms: &[&["drill"], &["emulate"]],
     },
 ];
 
 /// The crates that may use tokio, besides the command line (invariant 1).
-const ASYNC: &[&str] = &["switchd", "p4runtime", "controlplane", "conformance", "lab"];
+const ASYNC: &[&str] = &[
+    "switchd",
+    "p4runtime",
+    "controlplane",
+    "conformance",
+    "emulator",
+];
 
 /// Words that a part of the tree must not contain, with the reason.
 struct Ban {
@@ -106,7 +112,7 @@ const BANS: &[Ban] = &[
             "crates/controlplane/src",
             "crates/conformance/src",
             "crates/netsim/src/embedded",
-            "crates/lab/src/drill",
+            "crates/emulator/src/drill",
             "crates/measure/src",
             "figures/src",
             "src/cli",
@@ -267,12 +273,12 @@ fn check_comments(path: &str, text: &str, findings: &mut Vec<String>) {
 fn check_unsafe(path: &str, at: &str, code: &str, findings: &mut Vec<String>) {
     let opens =
         code.contains("unsafe {") || code.contains("unsafe fn") || code.contains("unsafe impl");
-    let allowed = path.starts_with("crates/netlab/")
+    let allowed = path.starts_with("crates/linuxnet/")
         || path == "crates/p4exec/src/compile/jit.rs"
         || path == "crates/python/src/module.rs";
     if opens && !allowed {
         findings.push(format!(
-            "{at}: `unsafe` lives in netlab (and the JIT, in one file; the wheel's module, in one; and the names of three functions) only (invariant 9)"
+            "{at}: `unsafe` lives in linuxnet (and the JIT, in one file; the wheel's module, in one; and the names of three functions) only (invariant 9)"
         ));
     }
 }

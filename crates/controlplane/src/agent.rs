@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use netlab::rtnl::Rtnl;
-use netlab::{LinkEvent, LinkWatch, NetError};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::{LinkEvent, LinkWatch, NetError};
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, table_action, update, write_request};
 use quantities::PortId;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use files::Scratch;
-use netlab::Process;
+use linuxnet::Process;
 use p4gen::build::{self, BuildOptions};
 use p4gen::targets::{Format, Formats, V1MODEL};
 use plan::check;

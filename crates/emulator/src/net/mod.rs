@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::SystemTime;
 
-use netlab::rtnl::Rtnl;
-use netlab::veth::End;
-use netlab::{Namespace, NetError, Veth};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::veth::End;
+use linuxnet::{Namespace, NetError, Veth};
 use quantities::PortId;
 use thiserror::Error;
 use topology::{Endpoint, HostId, LinkId, NodeId, Topology};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use netlab::{PacketOptions, PacketSocket, Poller};
+use linuxnet::{PacketOptions, PacketSocket, Poller};
 use netsim::embedded::{Network, Probe};
 use netsim::simulate::Scenario;
 use netsim::simulate::live::{Happening, Live};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use netlab::Process;
+use linuxnet::Process;
 use quantities::PortId;
 use switchd::admin::{self, Answer, Request};
 use topology::{Endpoint, NodeId, SwitchId, Topology};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use playground::Engine;
+use engine::Engine;
 use quantities::{Cancelled, Progress};
 use serde_json::{Value, json};
 

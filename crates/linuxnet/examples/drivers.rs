@@ -1,16 +1,16 @@
-//! Compares the drivers of [`netlab::PacketSocket`]: a forwarder between two veth pairs, under as
+//! Compares the drivers of [`linuxnet::PacketSocket`]: a forwarder between two veth pairs, under as
 //! much load as the sender can make. Needs root.
 //!
-//! `cargo run --release -p switchwright-netlab --example drivers [ROUNDS]`
+//! `cargo run --release -p switchwright-linuxnet --example drivers [ROUNDS]`
 #![allow(clippy::print_stdout)]
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netlab::load::{Forwarder, Load};
-use netlab::rtnl::Rtnl;
-use netlab::veth::End;
-use netlab::{Driver, Namespace, NetError, Veth};
+use linuxnet::load::{Forwarder, Load};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::veth::End;
+use linuxnet::{Driver, Namespace, NetError, Veth};
 
 const WINDOW: Duration = Duration::from_millis(700);
 

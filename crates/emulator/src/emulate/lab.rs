@@ -3,7 +3,7 @@
 //!
 //! Namespaces without a name live as long as this process holds them, and cables as long as their
 //! namespaces: whatever becomes of the process, nothing stays. Named ones are written down by
-//! `netlab` and swept when their maker is dead.
+//! `linuxnet` and swept when their maker is dead.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use device::buffer::{BufferConfig, Snapshot};
-use netlab::rtnl::Rtnl;
-use netlab::veth::End;
-use netlab::{Namespace, NetError, PacketOptions, PacketSocket, Veth};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::veth::End;
+use linuxnet::{Namespace, NetError, PacketOptions, PacketSocket, Veth};
 use p4exec::Compiled;
 use quantities::{Nanos, PortId};
 use switchd::admin::{Admin, Subject};

@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netlab::veth::End;
-use netlab::{
+use linuxnet::veth::End;
+use linuxnet::{
     Driver, LinkEvent, LinkWatch, Namespace, NetError, PacketOptions, PacketSocket, Poller, Veth,
     rtnl::Rtnl,
 };
@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Whether the machine lets us; prints what is skipped.
 fn may() -> bool {
-    match netlab::permitted() {
+    match linuxnet::permitted() {
         Ok(()) => true,
         Err(why) => {
             println!("skipped: {why}");
@@ -32,7 +32,7 @@ fn may() -> bool {
 /// The drivers that this machine has; prints what is skipped.
 fn drivers() -> Vec<PacketOptions> {
     let mut drivers = vec![Driver::Ring, Driver::Packet];
-    match netlab::xdp_available() {
+    match linuxnet::xdp_available() {
         Ok(()) => drivers.push(Driver::Xdp),
         Err(why) => println!("skipped: {why}"),
     }
@@ -391,14 +391,14 @@ fn leftovers_of_the_dead_are_swept_and_the_living_keep_theirs() {
         .args(["netns", "exec", &name, "true"])
         .status();
     assert!(found.is_err() || found.is_ok_and(|s| s.success()));
-    assert!(!netlab::sweep().expect("sweep").contains(&name));
+    assert!(!linuxnet::sweep().expect("sweep").contains(&name));
     // A record whose process has ended: what a crash leaves behind.
     let dead = Namespace::named().expect("named");
     let left = dead.name().expect("it has one").to_owned();
     std::mem::forget(dead);
-    let record = format!("/run/switchwright/netlab/netns-{left}");
+    let record = format!("/run/switchwright/linuxnet/netns-{left}");
     std::fs::write(&record, "1 1\n").expect("record");
-    assert!(netlab::sweep().expect("sweep").contains(&left));
+    assert!(linuxnet::sweep().expect("sweep").contains(&left));
     assert!(!std::path::Path::new("/run/netns").join(&left).exists());
     assert!(std::path::Path::new("/run/netns").join(&name).exists());
 }

@@ -15,7 +15,7 @@ use crate::error::{ADMIN, NetError, Tried};
 use crate::rtnl::Rtnl;
 
 /// Where records are kept: the run directory vanishes with the machine's boot, as the things do.
-const RECORDS: &str = "/run/switchwright/netlab";
+const RECORDS: &str = "/run/switchwright/linuxnet";
 /// Where `ip netns` keeps names of namespaces.
 pub(crate) const NETNS: &str = "/run/netns";
 

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use device::buffer::{Buffer, BufferConfig, BufferError};
-use netlab::NetError;
+use linuxnet::NetError;
 use quantities::{BitRate, Nanos};
 use serde::Serialize;
 use switchd::engine::EngineError;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use netlab::{NetError, PacketSocket, Poller};
+use linuxnet::{NetError, PacketSocket, Poller};
 
 /// What packets of the stream begin their content with.
 const MARK: u64 = 0x5357_5744_5249_4c4c;

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use controlplane::devices;
-use netlab::rtnl::Rtnl;
-use netlab::veth::End;
-use netlab::{FreePorts, PacketOptions, PacketSocket, Process, Veth};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::veth::End;
+use linuxnet::{FreePorts, PacketOptions, PacketSocket, Process, Veth};
 use quantities::PortId;
 use topology::{Endpoint, HostId, LinkId, NodeId, SwitchId, Topology};
 

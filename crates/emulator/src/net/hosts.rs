@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, ExitStatus, Stdio};
 
-use netlab::Namespace;
-use netlab::rtnl::Rtnl;
+use linuxnet::Namespace;
+use linuxnet::rtnl::Rtnl;
 use topology::{HostId, NodeId, Topology};
 
 use super::{NetLabError, interface};

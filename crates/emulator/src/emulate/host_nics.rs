@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use netlab::{NetError, PacketSocket, Poller, Wake};
+use linuxnet::{NetError, PacketSocket, Poller, Wake};
 use netsim::simulate::live::{Hosts, Step};
 
 use super::clock::Clock;

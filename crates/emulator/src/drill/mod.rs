@@ -20,7 +20,7 @@ use controlplane::versioned::{self, VersionedError};
 use controlplane::{Desired, Devices, DevicesError, PushError, PushOptions, Stop};
 use lab::Lab;
 pub use lab::SwitchKind;
-use netlab::{Namespace, NetError};
+use linuxnet::{Namespace, NetError};
 use netsim::embedded::{Fleet, NetworkError, TrailEnd};
 use plan::CheckedPlan;
 use serde::Serialize;
@@ -454,7 +454,7 @@ fn report(
 /// # Errors
 /// What is missing, in words.
 pub fn possible(kind: SwitchKind) -> Result<(), String> {
-    netlab::permitted().map_err(|error| error.to_string())?;
+    linuxnet::permitted().map_err(|error| error.to_string())?;
     let needed: &[&str] = match kind {
         SwitchKind::Ours => &[],
         SwitchKind::Bmv2 => &["simple_switch_grpc", "ip"],
