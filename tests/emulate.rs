@@ -139,7 +139,7 @@ fn leaves(scenario: &str) -> TempDir {
 }
 
 fn here() -> bool {
-    match netlab::permitted() {
+    match linuxnet::permitted() {
         Ok(()) => true,
         Err(missing) => {
             println!("skipped: {missing}");
@@ -422,7 +422,7 @@ fn pfc_frames_on_the_wire_are_read_as_such_by_tshark() {
 fn left(names: &[String]) -> Vec<&String> {
     let there = |name: &&String| {
         Path::new("/run/netns").join(name).exists()
-            || Path::new("/run/switchwright/netlab")
+            || Path::new("/run/switchwright/linuxnet")
                 .join(format!("netns-{name}"))
                 .exists()
     };
@@ -678,7 +678,7 @@ fn mininet_plays_the_same_network() {
         return;
     }
     // Its names of interfaces are those of every network of Mininet.
-    let lab = netlab::Namespace::new().unwrap();
+    let lab = linuxnet::Namespace::new().unwrap();
     let (code, text, told) = run_by(at, &line, |command| lab.run(|| command.spawn()).unwrap());
     assert_eq!(code, 0, "{told}");
     for step in ["starting 4 hosts", "filling switch 3 of 3", "flows: f"] {

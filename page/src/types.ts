@@ -1,4 +1,4 @@
-// What the engine answers; see crates/playground.
+// What the engine answers; see crates/engine.
 
 export interface End {
   switch?: number;

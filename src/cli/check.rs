@@ -213,7 +213,7 @@ pub(super) fn load_built(directory: &BuildDirectory) -> Result<Tables, Fault> {
 ///
 /// # Errors
 /// A refusal, with the exit status of its worst error.
-pub(super) fn prove(tables: Tables, terminal: &Terminal) -> Result<CheckedPlan, Fault> {
+pub fn prove(tables: Tables, terminal: &Terminal) -> Result<CheckedPlan, Fault> {
     plan::check(tables, &Options::default()).map_err(|failure| refuse(&failure, terminal))
 }
 

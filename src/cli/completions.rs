@@ -6,29 +6,35 @@ use clap_complete::{Shell, generate};
 use spec::{BUNDLED, Choice as _, RouteName};
 
 use super::fault::Fault;
-use super::{help, terminal};
+use super::terminal;
 
 /// Arguments of `switchwright completions`.
 #[derive(Debug, Args)]
-pub(super) struct Completions {
+pub struct Completions {
     /// The shell.
     shell: Shell,
 }
 
 impl Completions {
-    pub(super) fn run(self) -> Result<(), Fault> {
+    /// Prints the script for a command.
+    ///
+    /// # Errors
+    /// None today.
+    pub fn run(self, mut command: Command) -> Result<(), Fault> {
         let scenarios: Vec<&str> = BUNDLED.iter().map(|(name, _)| *name).collect();
         let routes: Vec<&str> = RouteName::ALL.iter().map(|name| name.name()).collect();
-        let mut command = help::plain();
         for (sub, argument, names) in [
             ("simulate", "scenario", scenarios.as_slice()),
             ("emulate", "scenario", scenarios.as_slice()),
             ("plan", "routes", routes.as_slice()),
         ] {
-            command = known(command, sub, argument, names);
+            if command.find_subcommand(sub).is_some() {
+                command = known(command, sub, argument, names);
+            }
         }
+        let name = command.get_name().to_owned();
         let mut script = Vec::new();
-        generate(self.shell, &mut command, "switchwright", &mut script);
+        generate(self.shell, &mut command, name, &mut script);
         let mut script = String::from_utf8_lossy(&script).into_owned();
         for names in [scenarios.as_slice(), routes.as_slice()] {
             script = or_a_file(self.shell, &script, names);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use controlplane::Desired;
-use lab::drill::{
+use emulator::drill::{
     DrillError, DrillEvent, DrillOptions, DrillReport, Fabric, Running, SwitchKind, drill, possible,
 };
 use p4gen::build::BuildDirectory;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use controlplane::push::Stop;
-use indicatif::ProgressBar;
-use lab::emulate::{
+use emulator::emulate::{
     EmulateError, EmulateReport, Entrances, Moment, Options, Watcher, emulate, mininet,
 };
-use netlab::Process;
+use indicatif::ProgressBar;
+use linuxnet::Process;
 use netsim::embedded::Network;
 use quantities::BitRate;
 use serde::Serialize;
@@ -80,7 +80,7 @@ struct Cleaned {
 }
 
 fn clean(terminal: &Terminal) -> Result<(), Fault> {
-    let removed = netlab::sweep().map_err(|error| Fault::with(Status::Target, error))?;
+    let removed = linuxnet::sweep().map_err(|error| Fault::with(Status::Target, error))?;
     let cleaned = Cleaned { removed };
     terminal.result(&cleaned, || match cleaned.removed.as_slice() {
         [] => "nothing was left\n".to_owned(),
@@ -114,7 +114,7 @@ impl Emulate {
         }
         // What a run left that was killed must not stand in the way; who may not remove it may not
         // emulate either.
-        if let Ok(removed) = netlab::sweep()
+        if let Ok(removed) = linuxnet::sweep()
             && !removed.is_empty()
         {
             terminal.note(format!(

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use lab::export::{self, ExportOptions, Exported, Source};
+use emulator::export::{self, ExportOptions, Exported, Source};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
 use spec::Speed;

@@ -9,7 +9,7 @@ use anstyle::AnsiColor;
 
 /// The exit statuses of every command (see `docs/commands.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub enum Status {
     /// A check failed; a counterexample was printed.
     Failed = 1,
     /// The input or the arguments are wrong.
@@ -22,7 +22,7 @@ pub(super) enum Status {
 
 /// An error on its way to the terminal.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub struct Fault {
     status: Status,
     message: String,
     help: Option<String>,
@@ -33,12 +33,12 @@ pub(super) struct Fault {
 
 impl Fault {
     /// Wrong input: `message` says what and where.
-    pub(super) fn input(message: impl fmt::Display) -> Self {
+    pub fn input(message: impl fmt::Display) -> Self {
         Self::with(Status::Input, message)
     }
 
     /// A message with a status that was found out elsewhere.
-    pub(super) fn with(status: Status, message: impl fmt::Display) -> Self {
+    pub fn with(status: Status, message: impl fmt::Display) -> Self {
         Self {
             status,
             message: message.to_string(),
@@ -49,7 +49,7 @@ impl Fault {
 
     /// The status alone: what happened is on the terminal already.
     #[must_use]
-    pub(super) fn shown(status: Status) -> Self {
+    pub fn shown(status: Status) -> Self {
         Self {
             status,
             message: String::new(),
@@ -60,19 +60,19 @@ impl Fault {
 
     /// Adds how to mend it.
     #[must_use]
-    pub(super) fn help(mut self, help: impl fmt::Display) -> Self {
+    pub fn help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());
         self
     }
 
     /// The exit status.
     #[must_use]
-    pub(super) fn status(&self) -> Status {
+    pub fn status(&self) -> Status {
         self.status
     }
 
     /// The error as the one JSON object of a command that has printed none.
-    pub(super) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         let error = serde_json::json!({
             "error": { "status": self.status as u8, "message": self.message, "help": self.help }
         });
@@ -80,7 +80,7 @@ impl Fault {
     }
 
     /// Prints the error on standard error, unless it has been shown.
-    pub(super) fn print(self) {
+    pub fn print(self) {
         if !self.shown {
             complain(self.coloured());
         }
@@ -107,7 +107,7 @@ impl fmt::Display for Fault {
 impl Error for Fault {}
 
 /// Names the file or argument that an error is about, and its exit status.
-pub(super) trait Context<T> {
+pub trait Context<T> {
     /// Wrong input, found in `place`.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl<T, E: Error> Context<T> for Result<T, E> {
 }
 
 /// An error and its causes on one line.
-pub(super) fn chain(error: &dyn Error) -> String {
+pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -138,6 +138,6 @@ pub(super) fn chain(error: &dyn Error) -> String {
 
 /// Writes a line to standard error, its colours only where they are wanted (`NO_COLOR`,
 /// `CLICOLOR_FORCE`, `CLICOLOR`, a terminal); who has closed it wants to hear nothing.
-pub(super) fn complain(line: impl Display) {
+pub fn complain(line: impl Display) {
     let _ = writeln!(AutoStream::auto(io::stderr().lock()), "{line}");
 }

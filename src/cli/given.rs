@@ -8,13 +8,13 @@ use super::fault::Fault;
 
 /// The options and arguments that were given, by the names of their fields.
 #[derive(Debug)]
-pub(super) struct Given {
+pub struct Given {
     names: Vec<String>,
 }
 
 impl Given {
     /// Those of the innermost command.
-    pub(super) fn of(matches: &ArgMatches) -> Self {
+    pub fn of(matches: &ArgMatches) -> Self {
         let mut inner = matches;
         while let Some((_, next)) = inner.subcommand() {
             inner = next;
@@ -26,7 +26,9 @@ impl Given {
         }
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    /// Whether this one was given.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|given| given == name)
     }
 
@@ -34,7 +36,7 @@ impl Given {
     ///
     /// # Errors
     /// That option, with the reason.
-    pub(super) fn refuse(&self, idle: impl Fn(&str) -> Option<String>) -> Result<(), Fault> {
+    pub fn refuse(&self, idle: impl Fn(&str) -> Option<String>) -> Result<(), Fault> {
         for name in &self.names {
             if let Some(reason) = idle(name) {
                 let option = name.replace('_', "-");
@@ -49,7 +51,7 @@ impl Given {
     ///
     /// # Errors
     /// The first of them that was given, with the reason.
-    pub(super) fn refuse_all(&self, names: &[&str], reason: &str) -> Result<(), Fault> {
+    pub fn refuse_all(&self, names: &[&str], reason: &str) -> Result<(), Fault> {
         self.refuse(|name| names.contains(&name).then(|| reason.to_owned()))
     }
 }

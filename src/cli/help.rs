@@ -26,12 +26,13 @@ pub(super) fn plain() -> Command {
 }
 
 /// The command line with all that its help says.
-pub(super) fn command() -> Command {
-    groups::grouped(helped(plain(), ""))
+pub(super) fn dressed(command: Command) -> Command {
+    groups::grouped(helped(command, ""))
 }
 
 /// A command and those below it, with examples and sources after their help.
-fn helped(command: Command, path: &str) -> Command {
+#[must_use]
+pub fn helped(command: Command, path: &str) -> Command {
     let below = if path.is_empty() {
         String::new()
     } else {
@@ -66,13 +67,16 @@ fn helped(command: Command, path: &str) -> Command {
 
 /// A part of the help below the arguments.
 #[derive(Debug)]
-pub(super) struct Section {
-    pub(super) name: &'static str,
-    pub(super) lines: Vec<String>,
+pub struct Section {
+    /// Its heading.
+    pub name: &'static str,
+    /// Its lines.
+    pub lines: Vec<String>,
 }
 
 /// The parts that a command has, by its path (`topo clos`).
-pub(super) fn sections(command: &Command, path: &str) -> Vec<Section> {
+#[must_use]
+pub fn sections(command: &Command, path: &str) -> Vec<Section> {
     let examples: Vec<String> = examples::of(path).map(str::to_owned).collect();
     let sources = cited(command)
         .map(|(key, what)| format!("{key}: {what}"))
@@ -122,7 +126,8 @@ fn references() -> impl Iterator<Item = (&'static str, String)> {
 }
 
 /// Says of all arguments which kind of file they take.
-fn hint(command: Command) -> Command {
+#[must_use]
+pub fn hint(command: Command) -> Command {
     command.mut_args(hinted).mut_subcommands(hint)
 }
 
@@ -178,7 +183,7 @@ mod tests {
                 let own = line.clone().find(|part| part.starts_with(&begin));
                 let own = own.unwrap_or_else(|| panic!("`{path}` is not in its example"));
                 let words = own.split_whitespace();
-                if let Err(error) = super::command().try_get_matches_from(words) {
+                if let Err(error) = super::dressed(plain()).try_get_matches_from(words) {
                     panic!("{own}: {error}");
                 }
                 seen += 1;
@@ -199,7 +204,7 @@ mod tests {
 
     #[test]
     fn help_says_what_its_citations_stand_for() {
-        let mut command = command();
+        let mut command = dressed(plain());
         command.build();
         let plan = command.find_subcommand("plan").unwrap().clone();
         let help = plan.clone().render_long_help().to_string();
@@ -225,7 +230,7 @@ mod tests {
 
     #[test]
     fn options_of_one_group_stand_together() {
-        let mut command = command();
+        let mut command = dressed(plain());
         command.build();
         walk(&command, "", &mut |sub, path| {
             let help = sub.clone().render_help().to_string();

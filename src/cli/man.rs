@@ -11,7 +11,7 @@ use super::terminal::{self, Terminal};
 
 /// Arguments of `switchwright man`.
 #[derive(Debug, Args)]
-pub(super) struct Manual {
+pub struct Manual {
     /// The folder for the pages.
     #[arg(short, long, value_name = "DIR")]
     output: String,
@@ -25,12 +25,16 @@ struct Written {
 }
 
 impl Manual {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    /// Writes the pages of a command and of those below it.
+    ///
+    /// # Errors
+    /// A folder that cannot be written, or that has other files.
+    pub fn run(self, mut command: Command, terminal: &Terminal) -> Result<(), Fault> {
         terminal::claim(&self.output, "man")?;
-        let mut command = help::plain();
         command.build();
         let mut pages = Vec::new();
-        write(&command, "", &self.output, &mut pages)?;
+        let root = command.get_name().to_owned();
+        write((&root, &command), "", &self.output, &mut pages)?;
         let written = Written {
             directory: self.output,
             pages,
@@ -41,14 +45,14 @@ impl Manual {
     }
 }
 
-/// Writes the pages of a command and of those below it.
+/// Writes the pages of a command of `root` and of those below it.
 fn write(
-    command: &Command,
+    (root, command): (&str, &Command),
     path: &str,
     folder: &str,
     pages: &mut Vec<String>,
 ) -> Result<(), Fault> {
-    let name = std::iter::once("switchwright")
+    let name = std::iter::once(root)
         .chain(path.split_whitespace())
         .collect::<Vec<_>>()
         .join("-");
@@ -59,7 +63,7 @@ fn write(
     for below in command.get_subcommands() {
         if !below.is_hide_set() && below.get_name() != "help" {
             let path = format!("{path} {}", below.get_name());
-            write(below, path.trim_start(), folder, pages)?;
+            write((root, below), path.trim_start(), folder, pages)?;
         }
     }
     Ok(())

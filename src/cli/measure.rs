@@ -5,9 +5,9 @@ use plan::Tables;
 use plan::failover::{Failover, LabelKind, StateCounts};
 use serde::Serialize;
 
-use super::bench::failover::{failure_table, write_out};
 use super::check;
 use super::fault::Fault;
+use super::figure_folder::write_out;
 use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
 use measure::failover::{
@@ -210,4 +210,42 @@ fn part_table(figures: &[FailureFigure]) -> String {
         "lost",
     ];
     terminal::table(&header, &[1, 2, 3, 5, 6, 7], &rows)
+}
+
+/// Losses, stretch and throughput under failures of links.
+#[must_use]
+pub fn failure_table(figures: &[FailureFigure]) -> String {
+    let optional =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1e}"));
+    let row = |f: &FailureFigure| {
+        vec![
+            f.subject.clone(),
+            f.failures.to_string(),
+            kind_of_sets(f.correlated).to_owned(),
+            format!("{:.1e}", f.lost),
+            optional(f.lost_by_4_1),
+            optional(f.lost_by_4_2),
+            format!("{:.2}", f.stretch_median),
+            format!("{:.2}", f.stretch_99),
+            format!("{:.2}", f.stretch_999),
+            f.stretch_999_of_paper
+                .map_or_else(|| "-".to_owned(), |v| format!("{v:.2}")),
+            format!("{:.3}", f.throughput),
+        ]
+    };
+    let header = [
+        "scheme",
+        "failed",
+        "which",
+        "lost",
+        "by (4.1)",
+        "by (4.2)",
+        "stretch 50 %",
+        "99 %",
+        "99.9 %",
+        "Stephens15",
+        "throughput",
+    ];
+    let rows: Vec<_> = figures.iter().map(row).collect();
+    terminal::table(&header, &[1, 3, 4, 5, 6, 7, 8, 9, 10], &rows)
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use clap::Args;
-use lab::emulate::Options;
+use emulator::emulate::Options;
 use netsim::embedded::{Network, Reroute};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
@@ -73,7 +73,7 @@ impl MeasurePaths {
 
     /// Over the emulator's switches.
     fn run_live(&self, network: &Network, terminal: &Terminal) -> Result<(), Fault> {
-        netlab::permitted().map_err(|error| Fault::with(Status::Target, error))?;
+        linuxnet::permitted().map_err(|error| Fault::with(Status::Target, error))?;
         let bar = terminal.progress("sending probes");
         let options = Options::default();
         let figure = LiveProber::new(network, &self.fail, &options)

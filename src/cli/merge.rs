@@ -6,25 +6,31 @@ use plan::check::WalkedShare;
 
 use super::fault::Fault;
 use super::given::Given;
+use super::own;
 use super::shard::{self, Found, Work};
 use super::terminal::Terminal;
-use super::{bench, check, measure, reproduce, simulate};
-use ::measure::SeedRun;
+use super::{check, figures, measure, simulate};
 use ::measure::failover::SetTally;
+use netsim::simulate::SeedRun;
 
 /// Arguments of `switchwright merge`.
 #[derive(Debug, Args)]
-pub(super) struct Merge {
+pub struct Merge {
     /// The folder of the shares.
-    folder: String,
+    pub folder: String,
     /// The folder for the figures of `measure` and `bench failover`, or the page of `reproduce`.
     #[arg(long, value_name = "DIR")]
-    out: Option<String>,
+    pub out: Option<String>,
 }
 
 impl Merge {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
-        let shares = shard::gather(&self.folder)?;
+        let command = shard::command(&self.folder);
+        if command.is_some_and(|command| figures::COMMANDS_OF_SHARES.contains(&command.as_str())) {
+            return Err(figures::start(&own::arguments()));
+        }
+        let shares = shard::gather::<Work, Found>(&self.folder)?;
+        shares.work.hold()?;
         let foreign = || {
             Fault::input(format!(
                 "{}: a share found what its command does not look for",
@@ -62,28 +68,13 @@ impl Merge {
                 let runs = in_turn(runs.ok_or_else(foreign)?);
                 simulate::merged(&work, runs, seconds, terminal)
             }
-            Work::Reproduce { .. } => {
-                let own = |found| match found {
-                    Found::Reproduce(items) => Some(items),
-                    _ => None,
-                };
-                let items: Option<Vec<Vec<String>>> = all.map(own).collect();
-                reproduce::merged(&in_turn(items.ok_or_else(foreign)?), out, terminal)
-            }
-            Work::BenchFailover { .. } => {
-                let own = |found| match found {
-                    Found::BenchFailover(cases) => Some(*cases),
-                    _ => None,
-                };
-                let cases: Option<Vec<_>> = all.map(own).collect();
-                bench::failover::merged(cases.ok_or_else(foreign)?, out, terminal)
-            }
         }
     }
 }
 
 /// What shares that took turns have found, in the order of the items.
-fn in_turn<T>(shares: Vec<Vec<T>>) -> Vec<T> {
+#[must_use]
+pub fn in_turn<T>(shares: Vec<Vec<T>>) -> Vec<T> {
     let mut shares: Vec<_> = shares.into_iter().map(Vec::into_iter).collect();
     let mut all = Vec::new();
     loop {

@@ -1,15 +1,17 @@
 //! The command line: the only place that prints. One file per command; `terminal` speaks, `fault`
-//! fails.
+//! fails. What is public, `switchwright-figures` uses too.
 
-mod fault;
-mod given;
-mod help;
-mod terminal;
-mod words;
+pub mod fault;
+pub mod given;
+pub mod help;
+pub mod own;
+pub mod process;
+pub mod shard;
+pub mod terminal;
+pub mod words;
 
 mod agent;
 mod audit;
-mod bench;
 mod buffers;
 mod build;
 mod check;
@@ -22,6 +24,8 @@ mod drill;
 mod emulate;
 mod entries;
 mod export;
+mod figure_folder;
+mod figures;
 mod folder;
 mod grade;
 mod lab;
@@ -30,14 +34,11 @@ mod measure;
 mod measure_paths;
 mod merge;
 mod net;
-mod own;
 mod p4;
 mod plan;
 mod prompt;
 mod push;
-mod reproduce;
 mod seeds;
-mod shard;
 mod simulate;
 mod status;
 mod submit;
@@ -50,14 +51,19 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::prelude::*;
+use clap::{Parser, Subcommand};
 
-use self::fault::{Fault, Status};
-use self::given::Given;
+pub use self::check::prove;
+pub use self::completions::Completions;
+pub use self::figure_folder::write_out;
+pub use self::man::Manual;
+pub use self::measure::failure_table;
+pub use self::merge::{Merge, in_turn};
 pub use self::own::Program;
-use self::terminal::Terminal;
+pub use self::p4::{Subject, of_build};
+use self::process::{Global, parse, status_of, tell};
+pub use self::push::runtime;
+pub use self::submit::Submit;
 
 /// From a data-center topology and a policy to proven P4 data planes that run.
 #[derive(Debug, Parser)]
@@ -72,21 +78,6 @@ pub struct Cli {
     global: Global,
     #[command(subcommand)]
     command: Command,
-}
-
-const EVERYWHERE: &str = "Options of every command";
-
-#[derive(Debug, Args)]
-struct Global {
-    /// Print one JSON object on standard output, and nothing else there.
-    #[arg(long, global = true, help_heading = EVERYWHERE)]
-    json: bool,
-    /// No commentary, no progress.
-    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
-    quiet: bool,
-    /// Say more about what happens inside (-vv: everything).
-    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = EVERYWHERE)]
-    verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
@@ -153,11 +144,13 @@ enum Command {
     /// Grade a lab: points, and for each failure the packet and its path.
     Grade(grade::GradeCommand),
     /// Measure speed and memory, beside other tools where they are found.
-    Bench(bench::Bench),
+    #[command(disable_help_flag = true)]
+    Bench(figures::Figures),
     /// Compute the tables and figures of the papers, ours beside theirs.
     ///
     /// The papers are Tagger17, TaggerDraft, Stephens15 and FC23.
-    Reproduce(reproduce::Reproduce),
+    #[command(disable_help_flag = true)]
+    Reproduce(figures::Figures),
     /// Serve the page of networks, plans, packets and deadlocks to a browser.
     Lab(lab::Lab),
     /// Show the tour: topology, tags, proof, program, entries, and a deadlock.
@@ -245,17 +238,17 @@ fn command(arguments: Vec<OsString>) -> u8 {
     };
     if let Some(tool) = compiler {
         let done = p4::p4c::run(tool, arguments);
-        return status_of(done.and_then(|()| terminal::lost()), false);
+        return status_of(done, false);
     }
-    let (cli, given) = match parse(as_called(arguments.into_iter())) {
+    let arguments = as_called(arguments.into_iter());
+    if figures::are_called(&arguments) {
+        return status_of(Err(figures::start(&arguments)), own::asks_for_json());
+    }
+    let (cli, given): (Cli, given::Given) = match parse(arguments, help::dressed) {
         Ok(parsed) => parsed,
         Err(told) => return tell(&told),
     };
-    let terminal = Terminal {
-        json: cli.global.json,
-        quiet: cli.global.quiet,
-    };
-    start_log(cli.global.verbose);
+    let terminal = cli.global.begin();
     let done = match cli.command {
         Command::Topo(topo) => topo.run(&given, &terminal),
         Command::Plan(plan) => plan.run(&terminal),
@@ -264,7 +257,7 @@ fn command(arguments: Vec<OsString>) -> u8 {
         Command::Measure(measure) => measure.run(&terminal),
         Command::MeasurePaths(paths) => paths.run(&terminal),
         Command::Merge(merge) => merge.run(&given, &terminal),
-        Command::Submit(submit) => submit.run(&terminal),
+        Command::Submit(submit) => submit.run(&help::plain(), &terminal),
         Command::Build(build) => build.run(&given, &terminal),
         Command::Entries(entries) => entries.run(&given, &terminal),
         Command::Buffers(buffers) => buffers.run(&given, &terminal),
@@ -284,67 +277,11 @@ fn command(arguments: Vec<OsString>) -> u8 {
         Command::Cli(console) => console.run(&terminal),
         Command::P4(p4) => p4.run(&terminal),
         Command::Grade(grade) => grade.run(&terminal),
-        Command::Bench(bench) => bench.run(&given, &terminal),
-        Command::Reproduce(reproduce) => reproduce.run(&given, &terminal),
+        Command::Bench(_) | Command::Reproduce(_) => Err(figures::start(&own::arguments())),
         Command::Lab(lab) => lab.run(&terminal),
         Command::Demo(demo) => demo.run(&terminal),
-        Command::Completions(completions) => completions.run(),
-        Command::Man(manual) => manual.run(&terminal),
+        Command::Completions(completions) => completions.run(help::plain()),
+        Command::Man(manual) => manual.run(help::plain(), &terminal),
     };
-    status_of(done.and_then(|()| terminal::lost()), terminal.json)
-}
-
-/// Reads the command line, and remembers what stood on it.
-fn parse(arguments: Vec<OsString>) -> Result<(Cli, Given), clap::Error> {
-    // Examples and sources take far longer than reading the arguments: they are made for those who
-    // are told something.
-    let matches = Cli::command()
-        .try_get_matches_from(arguments.clone())
-        .or_else(|_| help::command().try_get_matches_from(arguments))?;
-    let cli = Cli::from_arg_matches(&matches)?;
-    Ok((cli, Given::of(&matches)))
-}
-
-/// Prints an error, if there is one, and tells the exit status.
-fn status_of(done: Result<(), Fault>, json: bool) -> u8 {
-    match done {
-        Ok(()) => 0,
-        Err(fault) => {
-            let status = fault.status() as u8;
-            if json && !terminal::has_emitted() {
-                terminal::emit(&fault.to_json());
-            }
-            fault.print();
-            status
-        }
-    }
-}
-
-/// What the parser of arguments has to tell: an error, help, or the version.
-fn tell(told: &clap::Error) -> u8 {
-    use std::io::{ErrorKind, Write};
-    let printed = told.print().and_then(|()| std::io::stdout().flush());
-    match printed {
-        Err(error) if !told.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
-            let message = format!("standard output: {error}");
-            status_of(Err(Fault::with(Status::Target, message)), false)
-        }
-        _ if told.use_stderr() && own::arguments().iter().any(|argument| argument == "--json") => {
-            let message = told.to_string();
-            terminal::emit(&Fault::input(message.trim_end()).to_json());
-            Status::Input as u8
-        }
-        _ => u8::try_from(told.exit_code()).unwrap_or(Status::Input as u8),
-    }
-}
-
-/// The log goes to standard error; `RUST_LOG` overrides `-v`.
-fn start_log(verbose: u8) {
-    let default = ["warn", "info", "debug"][usize::from(verbose.min(2))];
-    let told: Option<Targets> = std::env::var("RUST_LOG").ok().and_then(|t| t.parse().ok());
-    let filter = told.unwrap_or_else(|| default.parse().unwrap_or_default());
-    let output = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let _ = tracing_subscriber::registry()
-        .with(output.with_filter(filter))
-        .try_init();
+    status_of(done, terminal.json)
 }

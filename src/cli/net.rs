@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lab::net::{Net, NetLabError, NetOptions, Unfit};
+use emulator::net::{Net, NetLabError, NetOptions, Unfit};
 use topology::Topology;
 use topology::import::{self, ImportOptions};
 
@@ -66,7 +66,7 @@ impl NetCommand {
                 "`--json` means nothing here: what hosts' commands print is on standard output";
             return Err(Fault::input(message).help("leave `--json` out"));
         }
-        netlab::permitted().map_err(|e| Fault::with(Status::Target, chain(&e)))?;
+        linuxnet::permitted().map_err(|e| Fault::with(Status::Target, chain(&e)))?;
         let lines = self.commands.as_deref().map(terminal::read).transpose()?;
         let topology = load(&self.topology)?;
         files::make_folder(&self.logs).map_err(terminal::unwritten)?;

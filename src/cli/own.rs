@@ -1,11 +1,12 @@
-//! What this program was started as, and how it starts itself again.
+//! What this program was started as, how it starts itself again, and the programs beside it.
 //!
 //! The command may be a program of its own, or run inside another (the wheel's, which is Python):
 //! then the process's arguments and file are not the command's, and whoever runs it says what they
 //! are.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use super::fault::{Context, Fault, Status};
@@ -34,7 +35,7 @@ fn started() -> &'static RwLock<Started> {
 }
 
 /// Remembers how the command was started.
-pub(super) fn remember(arguments: &[OsString], program: Option<Program>) {
+pub fn remember(arguments: &[OsString], program: Option<Program>) {
     let mut started = started().write().unwrap_or_else(PoisonError::into_inner);
     *started = Started {
         arguments: arguments.to_vec(),
@@ -43,9 +44,16 @@ pub(super) fn remember(arguments: &[OsString], program: Option<Program>) {
 }
 
 /// The command line, the program's name first.
-pub(super) fn arguments() -> Vec<OsString> {
+#[must_use]
+pub fn arguments() -> Vec<OsString> {
     let started = started().read().unwrap_or_else(PoisonError::into_inner);
     started.arguments.clone()
+}
+
+/// Whether the command line asks for JSON; for errors that are found before it is read.
+#[must_use]
+pub fn asks_for_json() -> bool {
+    arguments().iter().any(|argument| argument == "--json")
 }
 
 fn told() -> Result<Option<PathBuf>, Fault> {
@@ -61,7 +69,7 @@ fn told() -> Result<Option<PathBuf>, Fault> {
 ///
 /// # Errors
 /// It is not known.
-pub(super) fn file() -> Result<PathBuf, Fault> {
+pub fn file() -> Result<PathBuf, Fault> {
     match told()? {
         Some(path) => Ok(path),
         None => std::env::current_exe().input("this program's own path"),
@@ -72,8 +80,24 @@ pub(super) fn file() -> Result<PathBuf, Fault> {
 ///
 /// # Errors
 /// It is not known.
-pub(super) fn running() -> Result<PathBuf, Fault> {
+pub fn running() -> Result<PathBuf, Fault> {
     Ok(told()?.unwrap_or_else(|| "/proc/self/exe".into()))
+}
+
+/// The file of a program that is installed with this one: beside it, else on PATH.
+#[must_use]
+pub fn installed(name: &str) -> Option<PathBuf> {
+    let beside = file().ok().and_then(|own| Some(own.parent()?.join(name)));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join(name));
+    let mut places = beside.into_iter().chain(on_path);
+    places.find(|place| is_program(place))
+}
+
+/// Whether a file is there that somebody may execute.
+fn is_program(file: &Path) -> bool {
+    file.metadata()
+        .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ impl Network {
 ///
 /// # Errors
 /// An operating system that gives no threads.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
+pub fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

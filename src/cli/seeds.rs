@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use netsim::embedded::Network;
-use netsim::simulate::simulate_telling;
+use netsim::simulate::{SeedRun, simulate_telling};
 use rayon::prelude::*;
 use serde::Serialize;
 use spec::Scenario;
@@ -13,7 +13,7 @@ use super::fault::{Context, Fault};
 use super::shard::{Found, Sharding, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use measure::{SeedRun, timed};
+use measure::timed;
 
 /// What `simulate --seeds --json` prints.
 #[derive(Serialize)]

@@ -10,12 +10,13 @@ use std::str::FromStr;
 use clap::Args;
 use p4gen::build::Digest;
 use plan::check::{Share, WalkedShare};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
-use measure::SeedRun;
-use measure::failover::{Cases, SetTally};
+use measure::failover::SetTally;
+use netsim::simulate::SeedRun;
 
 const SHARES: &str = "Several machines";
 
@@ -24,7 +25,7 @@ pub(super) const MOST_SHARES: u32 = 100_000;
 
 /// Which share to do, and where what it finds goes.
 #[derive(Debug, Args)]
-pub(super) struct Sharding {
+pub struct Sharding {
     /// Do only share I of N, and write what it finds into a folder: `merge` prints what one machine
     /// would have.
     #[arg(long, value_name = "I/N", requires = "shards", help_heading = SHARES)]
@@ -36,7 +37,7 @@ pub(super) struct Sharding {
 
 /// The same for a command whose `-o` is the folder of something else.
 #[derive(Clone, Debug, Default, Args)]
-pub(super) struct LongSharding {
+pub struct LongSharding {
     /// Do only share I of N, and write what it finds into a folder: `merge` prints what one machine
     /// would have.
     #[arg(long, value_name = "I/N", requires = "shards", help_heading = SHARES)]
@@ -176,18 +177,6 @@ pub(super) enum Work {
         transport: Option<String>,
         watchdog: Option<String>,
     },
-    /// `reproduce`.
-    Reproduce {
-        paper: String,
-        item: Option<String>,
-        full: bool,
-    },
-    /// `bench failover`.
-    BenchFailover {
-        only: Option<String>,
-        python: Option<String>,
-        sets: u32,
-    },
 }
 
 impl Work {
@@ -209,7 +198,10 @@ impl Work {
     }
 
     /// That all files still are what the shares read.
-    fn hold(&self) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// One that is another.
+    pub(super) fn hold(&self) -> Result<(), Fault> {
         match self {
             Self::Check { plan, against, .. } => {
                 against.iter().try_for_each(Input::hold)?;
@@ -217,7 +209,6 @@ impl Work {
             }
             Self::Measure { plan, .. } => plan.hold(),
             Self::Simulate { directory, .. } => directory.iter().try_for_each(Input::hold),
-            Self::Reproduce { .. } | Self::BenchFailover { .. } => Ok(()),
         }
     }
 }
@@ -232,27 +223,23 @@ pub(super) enum Found {
     Measure(Vec<SetTally>),
     /// `simulate --seeds`.
     Simulate(Vec<SeedRun>),
-    /// `reproduce`: what its files hold, to the last digit.
-    Reproduce(Vec<String>),
-    /// `bench failover`.
-    BenchFailover(Box<Cases>),
 }
 
 const FORMAT: &str = "switchwright-shard";
 
-/// The file of a share.
+/// The file of a share: `W` is what a command shares out, `F` what a share of it finds.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ShareFile {
+struct ShareFile<W, F> {
     format: String,
     /// Of Switchwright: another may find something else.
     version: String,
     shard: u32,
     of: u32,
-    work: Work,
+    work: W,
     /// How long it took.
     seconds: f64,
-    found: Found,
+    found: F,
 }
 
 /// What a share's run tells.
@@ -266,18 +253,19 @@ struct Told {
 }
 
 /// Shares that are all there.
-pub(super) struct Shares {
+pub struct Shares<W, F> {
     /// What they did.
-    pub(super) work: Work,
+    pub work: W,
     /// The sum of the times that they took.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// What they found, in order.
-    pub(super) found: Vec<Found>,
+    pub found: Vec<F>,
 }
 
 impl Sharding {
     /// Whether only a share is asked for.
-    pub(super) fn wanted(&self) -> bool {
+    #[must_use]
+    pub fn wanted(&self) -> bool {
         self.shard.is_some()
     }
 
@@ -286,12 +274,16 @@ impl Sharding {
     ///
     /// # Errors
     /// Another work's share in its place, what `find` fails with, a folder that cannot be written.
-    pub(super) fn run(
+    pub fn run<W, F>(
         &self,
-        work: Work,
+        work: W,
         terminal: &Terminal,
-        find: impl FnOnce(Share) -> Result<(Found, f64), Fault>,
-    ) -> Result<(), Fault> {
+        find: impl FnOnce(Share) -> Result<(F, f64), Fault>,
+    ) -> Result<(), Fault>
+    where
+        W: Serialize + DeserializeOwned + PartialEq,
+        F: Serialize + DeserializeOwned,
+    {
         let (Some(number), Some(folder)) = (self.shard, &self.shards) else {
             return Err(Fault::input("no share is named").help("--shard I/N -o DIR"));
         };
@@ -302,7 +294,7 @@ impl Sharding {
             file: path.to_string_lossy().into_owned(),
             done_before,
         };
-        if let Some(there) = read(&path)? {
+        if let Some(there) = read::<W, F>(&path)? {
             if there.work != work || there.version != env!("CARGO_PKG_VERSION") {
                 return Err(Fault::input(format!(
                     "{}: a share of other work: another command, other options or files, or another version",
@@ -334,13 +326,17 @@ impl Sharding {
 
 /// Reads the file of a share, if it is there. One that was not written by a share is wrong input,
 /// not a missing one.
-fn read(path: &Path) -> Result<Option<ShareFile>, Fault> {
+fn read<W, F>(path: &Path) -> Result<Option<ShareFile<W, F>>, Fault>
+where
+    W: DeserializeOwned,
+    F: DeserializeOwned,
+{
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).input(path.display()),
     };
-    let file: ShareFile = serde_json::from_str(&text).input(path.display())?;
+    let file: ShareFile<W, F> = serde_json::from_str(&text).input(path.display())?;
     let named = path.file_name().map(|name| name.to_string_lossy());
     let number = named.and_then(|name| Number::of_file(&name));
     let own = Number {
@@ -360,9 +356,12 @@ fn read(path: &Path) -> Result<Option<ShareFile>, Fault> {
 /// Reads all shares of a folder.
 ///
 /// # Errors
-/// One that is missing, there twice (by two divisions) or of other work; files that are not what
-/// the shares read.
-pub(super) fn gather(folder: &str) -> Result<Shares, Fault> {
+/// One that is missing, there twice (by two divisions) or of other work.
+pub fn gather<W, F>(folder: &str) -> Result<Shares<W, F>, Fault>
+where
+    W: DeserializeOwned + PartialEq,
+    F: DeserializeOwned,
+{
     let numbers = numbers(folder)?;
     let Some(&Number { of, .. }) = numbers.first() else {
         return Err(Fault::input(format!("{folder}: no shares are there"))
@@ -394,15 +393,30 @@ pub(super) fn gather(folder: &str) -> Result<Shares, Fault> {
         ))
         .help("do them with `--shard` and the options of the others"));
     }
-    let mut shares: Option<Shares> = None;
+    let mut shares: Option<Shares<W, F>> = None;
     for number in numbers {
         let path = Path::new(folder).join(number.file());
         let file = read(&path)?.ok_or_else(|| Fault::input(format!("{}: gone", path.display())))?;
         take(&mut shares, file, &path)?;
     }
-    let shares = shares.ok_or_else(|| Fault::input(format!("{folder}: no shares are there")))?;
-    shares.work.hold()?;
-    Ok(shares)
+    shares.ok_or_else(|| Fault::input(format!("{folder}: no shares are there")))
+}
+
+/// The command whose shares a folder holds, as the first of them says (`bench-failover`); nothing
+/// if there is none or it cannot be read.
+pub(super) fn command(folder: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Head {
+        work: Named,
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        command: String,
+    }
+    let first = numbers(folder).ok()?.first()?.file();
+    let text = fs::read_to_string(Path::new(folder).join(first)).ok()?;
+    let head: Head = serde_json::from_str(&text).ok()?;
+    Some(head.work.command)
 }
 
 /// The shares that a folder has, in order.
@@ -417,7 +431,14 @@ fn numbers(folder: &str) -> Result<Vec<Number>, Fault> {
 }
 
 /// Adds a share to those before it.
-fn take(shares: &mut Option<Shares>, file: ShareFile, path: &Path) -> Result<(), Fault> {
+fn take<W, F>(
+    shares: &mut Option<Shares<W, F>>,
+    file: ShareFile<W, F>,
+    path: &Path,
+) -> Result<(), Fault>
+where
+    W: PartialEq,
+{
     if file.version != env!("CARGO_PKG_VERSION") {
         return Err(Fault::input(format!(
             "{}: made by version {}, this is {}",

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use netsim::embedded::Network;
-use netsim::simulate::{Completions, Plots, SimulationReport, Threads, Windows, simulate_shared};
+use netsim::simulate::{
+    Completions, Plots, SeedRun, SimulationReport, Threads, Windows, simulate_shared,
+};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
 use spec::{BUNDLED, Scenario, TransportSpec, WatchdogAction, WatchdogSpec, bundled};
@@ -16,7 +18,7 @@ use super::seeds::{self, Seeds};
 use super::shard::{LongSharding, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use measure::{SeedRun, timed};
+use measure::timed;
 
 /// What `-o` makes.
 const REPORT: &str = "simulation report";

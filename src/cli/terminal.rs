@@ -23,16 +23,16 @@ use super::fault::{Context, Fault, Status, complain};
 
 /// How a command speaks: tables or JSON, how much.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terminal {
+pub struct Terminal {
     /// One JSON object on standard output, nothing else there.
-    pub(super) json: bool,
+    pub json: bool,
     /// No commentary and no progress.
-    pub(super) quiet: bool,
+    pub quiet: bool,
 }
 
 impl Terminal {
     /// A line of commentary for people: standard output, or standard error beside JSON.
-    pub(super) fn say(&self, line: impl Display) {
+    pub fn say(&self, line: impl Display) {
         if self.quiet {
             return;
         }
@@ -44,12 +44,12 @@ impl Terminal {
     }
 
     /// What is wrong with the input; said even if quiet.
-    pub(super) fn finding(&self, text: impl Display) {
+    pub fn finding(&self, text: impl Display) {
         complain(text);
     }
 
     /// A remark that never mixes with results (standard error).
-    pub(super) fn note(&self, line: impl Display) {
+    pub fn note(&self, line: impl Display) {
         if !self.quiet {
             complain(line);
         }
@@ -59,7 +59,7 @@ impl Terminal {
     ///
     /// # Errors
     /// A value that JSON cannot express.
-    pub(super) fn result(
+    pub fn result(
         &self,
         value: &impl Serialize,
         text: impl FnOnce() -> String,
@@ -82,7 +82,7 @@ impl Terminal {
     ///
     /// # Errors
     /// A value that JSON cannot express.
-    pub(super) fn summary(
+    pub fn summary(
         &self,
         value: &impl Serialize,
         text: impl FnOnce() -> String,
@@ -97,7 +97,7 @@ impl Terminal {
     ///
     /// # Errors
     /// None today; as [`Terminal::result`].
-    pub(super) fn text(&self, name: &str, text: &str) -> Result<(), Fault> {
+    pub fn text(&self, name: &str, text: &str) -> Result<(), Fault> {
         if self.json {
             return self.result(&BTreeMap::from([(name, text)]), String::new);
         }
@@ -107,7 +107,7 @@ impl Terminal {
 
     /// A spinner for work that may take longer than a second or two; silent where nobody looks.
     #[must_use]
-    pub(super) fn progress(&self, what: &str) -> ProgressBar {
+    pub fn progress(&self, what: &str) -> ProgressBar {
         if self.quiet || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
@@ -122,7 +122,7 @@ impl Terminal {
     /// A bar for work that tells how much of it is done, while the returned value lives; silent
     /// where nobody looks.
     #[must_use]
-    pub(super) fn watch(&self, what: &str) -> Watch {
+    pub fn watch(&self, what: &str) -> Watch {
         let progress = Arc::<Progress>::default();
         if self.quiet {
             return Watch {
@@ -157,7 +157,7 @@ impl Terminal {
 
     /// A bar for work on `total` things; silent where nobody looks.
     #[must_use]
-    pub(super) fn counter(&self, what: &str, total: usize) -> ProgressBar {
+    pub fn counter(&self, what: &str, total: usize) -> ProgressBar {
         if self.quiet || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
@@ -181,7 +181,7 @@ const TICK: Duration = Duration::from_millis(120);
 const LINE: Duration = Duration::from_secs(30);
 
 /// A bar on the terminal that follows a computation's [`Progress`], until this is dropped.
-pub(super) struct Watch {
+pub struct Watch {
     bar: ProgressBar,
     progress: Arc<Progress>,
     ticker: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
@@ -225,12 +225,12 @@ impl Watch {
     }
 
     /// Where the computation tells how much is done.
-    pub(super) fn progress(&self) -> &Arc<Progress> {
+    pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
     /// Says what is done now.
-    pub(super) fn say(&self, what: &'static str) {
+    pub fn say(&self, what: &'static str) {
         self.progress.begin_work();
         self.bar.set_message(what);
     }
@@ -254,13 +254,13 @@ static LOST: OnceLock<io::Error> = OnceLock::new();
 static EMITTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether this command has printed anything on standard output.
-pub(super) fn has_emitted() -> bool {
+pub fn has_emitted() -> bool {
     EMITTED.load(Ordering::Relaxed)
 }
 
 /// Writes to standard output, to the end. What could not be written is told by [`lost`] when the
 /// command ends.
-pub(super) fn emit(text: &str) {
+pub fn emit(text: &str) {
     EMITTED.store(true, Ordering::Relaxed);
     let mut output = io::stdout().lock();
     let written = output.write_all(text.as_bytes());
@@ -271,7 +271,7 @@ pub(super) fn emit(text: &str) {
 }
 
 /// Whether colours are wanted on standard output.
-pub(super) fn colours() -> bool {
+pub fn colours() -> bool {
     AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
@@ -280,7 +280,7 @@ pub(super) fn colours() -> bool {
 /// # Errors
 /// Output that was lost, with status 3. A reader who has gone away has lost nothing: that is no
 /// error.
-pub(super) fn lost() -> Result<(), Fault> {
+pub fn lost() -> Result<(), Fault> {
     match LOST.get() {
         Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(Fault::with(
             Status::Target,
@@ -297,7 +297,7 @@ static STDIN: OnceLock<String> = OnceLock::new();
 ///
 /// # Errors
 /// A file that cannot be read.
-pub(super) fn read(path: &str) -> Result<String, Fault> {
+pub fn read(path: &str) -> Result<String, Fault> {
     if path == "-" {
         if let Some(text) = STDIN.get() {
             return Ok(text.clone());
@@ -315,7 +315,7 @@ pub(super) fn read(path: &str) -> Result<String, Fault> {
 ///
 /// # Errors
 /// A place that cannot be written.
-pub(super) fn write(path: &str, text: &str) -> Result<(), Fault> {
+pub fn write(path: &str, text: &str) -> Result<(), Fault> {
     if path == "-" {
         emit(text);
         return Ok(());
@@ -327,12 +327,12 @@ pub(super) fn write(path: &str, text: &str) -> Result<(), Fault> {
 ///
 /// # Errors
 /// A folder that holds anything else.
-pub(super) fn claim(folder: &str, kind: &'static str) -> Result<(), Fault> {
+pub fn claim(folder: &str, kind: &'static str) -> Result<(), Fault> {
     files::claim(Path::new(folder), kind).map_err(unwritten)
 }
 
 /// A place that was named wrong is wrong input (2); a disk that is full cannot (3).
-pub(super) fn unwritten(error: FileError) -> Fault {
+pub fn unwritten(error: FileError) -> Fault {
     let full = |source: &io::Error| {
         matches!(
             source.kind(),
@@ -347,7 +347,7 @@ pub(super) fn unwritten(error: FileError) -> Fault {
 
 /// A table for people; columns named in `right` (by index) align right.
 #[must_use]
-pub(super) fn table(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
+pub fn table(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table
         .load_style(UTF8_HORIZONTAL_ONLY)
@@ -365,7 +365,7 @@ pub(super) fn table(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> S
 
 /// Two columns of names and values, without rules.
 #[must_use]
-pub(super) fn facts(rows: &[(&str, String)]) -> String {
+pub fn facts(rows: &[(&str, String)]) -> String {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     rows.iter().fold(String::new(), |text, (name, value)| {
         text + &format!("  {name:width$}  {value}\n")

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 /// `1 switch`, `2 switches`, `3 priorities`.
 #[must_use]
-pub(super) fn counted(number: impl Display, what: &str) -> String {
+pub fn counted(number: impl Display, what: &str) -> String {
     let number = number.to_string();
     if number == "1" {
         return format!("1 {what}");

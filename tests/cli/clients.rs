@@ -12,8 +12,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use netlab::veth::End;
-use netlab::{Namespace, Veth};
+use linuxnet::veth::End;
+use linuxnet::{Namespace, Veth};
 use serde_json::Value;
 
 const COMMAND: &str = env!("CARGO_BIN_EXE_switchwright");
@@ -205,7 +205,7 @@ fn ptf_over_veth_pairs() {
     let Some(python) = python() else {
         return;
     };
-    if let Err(why) = netlab::permitted() {
+    if let Err(why) = linuxnet::permitted() {
         println!("skipped: {why}");
         return;
     }

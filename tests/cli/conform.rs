@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use netlab::FreePorts;
+use linuxnet::FreePorts;
 use serde_json::Value;
 
 /// A server that ends with the test.

@@ -164,7 +164,7 @@ fn script(path: &Path) -> Option<(String, String)> {
 
 #[test]
 fn every_block_of_commands_runs_as_written() {
-    if let Err(error) = netlab::permitted() {
+    if let Err(error) = linuxnet::permitted() {
         println!("skipped: {error}");
         return;
     }

@@ -9,6 +9,7 @@ mod conform;
 mod documents;
 mod edited;
 mod entries;
+mod figures;
 mod help;
 mod idle;
 mod lab;

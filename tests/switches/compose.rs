@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use lab::drill::{SwitchKind, possible};
-use netlab::Namespace;
+use emulator::drill::{SwitchKind, possible};
+use linuxnet::Namespace;
 use serde::Deserialize;
 use tempfile::TempDir;
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use lab::drill::{SwitchKind, possible};
+use emulator::drill::{SwitchKind, possible};
 use serde_json::Value;
 use tempfile::TempDir;
 

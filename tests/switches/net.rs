@@ -52,7 +52,7 @@ fn prepare(at: &Path) {
 /// Whether this machine lets us: rights, and a `ping`.
 fn possible() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let missing = match netlab::permitted() {
+    let missing = match linuxnet::permitted() {
         Err(error) => Some(error.to_string()),
         Ok(()) if !std::env::split_paths(&path).any(|folder| folder.join("ping").is_file()) => {
             Some("`ping` is not on PATH".to_owned())

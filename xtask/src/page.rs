@@ -48,7 +48,7 @@ fn engine(root: &Path, release: bool) -> Result<(), String> {
         "rustc",
         "--locked",
         "-p",
-        "switchwright-playground",
+        "switchwright-engine",
         "--lib",
         "--crate-type",
         "cdylib",
@@ -68,7 +68,7 @@ fn engine(root: &Path, release: bool) -> Result<(), String> {
     crate::cargo(root, &arguments, &[])?;
     let profile = if release { RELEASE } else { "debug" };
     let made = crate::target_folder(root).join(wasm::TARGET).join(profile);
-    let made = made.join("playground.wasm");
+    let made = made.join("engine.wasm");
     let place = root.join("page/src/engine.wasm");
     fs::copy(&made, &place)
         .map(drop)

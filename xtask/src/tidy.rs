@@ -37,13 +37,19 @@ const STREETS: &[Street] = &[
         rooms: &[&["embedded"], &["simulate"]],
     },
     Street {
-        within: "crates/lab/src/",
+        within: "crates/emulator/src/",
         rooms: &[&["drill"], &["emulate"]],
     },
 ];
 
 /// The crates that may use tokio, besides the command line (invariant 1).
-const ASYNC: &[&str] = &["switchd", "p4client", "controlplane", "conformance", "lab"];
+const ASYNC: &[&str] = &[
+    "switchd",
+    "p4runtime",
+    "controlplane",
+    "conformance",
+    "emulator",
+];
 
 /// Words that a part of the tree must not contain, with the reason.
 struct Ban {
@@ -61,7 +67,8 @@ struct Ban {
 impl Ban {
     fn holds_in(&self, path: &str) -> bool {
         let crate_of_tests = path.starts_with("crates/p4test/");
-        let script = path.starts_with("crates/") && (!path.contains("/src/") || crate_of_tests);
+        let of_crate = path.starts_with("crates/") || path.starts_with("figures/");
+        let script = of_crate && (!path.contains("/src/") || crate_of_tests);
         (self.scripts || !script) && self.within.iter().any(|prefix| path.starts_with(prefix))
     }
 }
@@ -105,8 +112,9 @@ const BANS: &[Ban] = &[
             "crates/controlplane/src",
             "crates/conformance/src",
             "crates/netsim/src/embedded",
-            "crates/lab/src/drill",
+            "crates/emulator/src/drill",
             "crates/measure/src",
+            "figures/src",
             "src/cli",
         ],
         words: &["HashMap", "HashSet"],
@@ -114,13 +122,13 @@ const BANS: &[Ban] = &[
         scripts: true,
     },
     Ban {
-        within: &["crates"],
+        within: &["crates", "figures"],
         words: &["anyhow", "miette", "println!", "eprintln!"],
         reason: "only cli prints; libraries return errors of their own types",
         scripts: false,
     },
     Ban {
-        within: &["src", "crates", "xtask/src"],
+        within: &["src", "crates", "figures", "xtask/src"],
         words: &["todo!(", "unimplemented!(", "FIXME"],
         reason: "no stub is called done",
         scripts: true,
@@ -166,6 +174,7 @@ fn rust_files(root: &Path) -> Vec<PathBuf> {
     for top in [
         "src",
         "crates",
+        "figures",
         "xtask",
         "benches",
         "fuzz/fuzz_targets",
@@ -264,12 +273,12 @@ fn check_comments(path: &str, text: &str, findings: &mut Vec<String>) {
 fn check_unsafe(path: &str, at: &str, code: &str, findings: &mut Vec<String>) {
     let opens =
         code.contains("unsafe {") || code.contains("unsafe fn") || code.contains("unsafe impl");
-    let allowed = path.starts_with("crates/netlab/")
+    let allowed = path.starts_with("crates/linuxnet/")
         || path == "crates/p4exec/src/compile/jit.rs"
         || path == "crates/python/src/module.rs";
     if opens && !allowed {
         findings.push(format!(
-            "{at}: `unsafe` lives in netlab (and the JIT, in one file; the wheel's module, in one; and the names of three functions) only (invariant 9)"
+            "{at}: `unsafe` lives in linuxnet (and the JIT, in one file; the wheel's module, in one; and the names of three functions) only (invariant 9)"
         ));
     }
 }

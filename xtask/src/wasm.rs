@@ -18,7 +18,7 @@ const PACKAGES: [&str; 11] = [
     "switchwright-topology",
     "switchwright-netsim",
     "switchwright-stf",
-    "switchwright-playground",
+    "switchwright-engine",
 ];
 
 /// Checks the crates, without what their default features add.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use p4client::ElectionId;
+use p4runtime::client::ElectionId;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
 use tonic::{Code, Status};
 

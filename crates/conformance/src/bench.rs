@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use p4client::{Connection, Identity};
 use p4runtime::P4InfoIndex;
+use p4runtime::client::{Connection, Identity};
 use p4runtime::p4::config::v1::{P4Info, Preamble};
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as PipelineAction;
 use p4runtime::p4::v1::stream_message_response::Update as Answer;
@@ -45,7 +45,7 @@ pub(super) struct Bench {
 }
 
 /// A stream to the server, of which everything is noted: messages, its end, silence.
-pub(super) struct Stream(p4client::Stream);
+pub(super) struct Stream(p4runtime::client::Stream);
 
 impl Stream {
     /// Sends a message; a stream that has ended swallows it.

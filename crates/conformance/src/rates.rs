@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use p4client::{ConnectError, Connection, ElectionId, Endpoint, Identity, Stream};
+use p4runtime::client::{ConnectError, Connection, ElectionId, Endpoint, Identity, Stream};
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use p4client::{ElectionId, Identity};
+use p4runtime::client::{ElectionId, Identity};
 use p4runtime::p4::v1::write_request::Atomicity;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, update};
 use tonic::Code;

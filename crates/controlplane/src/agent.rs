@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use netlab::rtnl::Rtnl;
-use netlab::{LinkEvent, LinkWatch, NetError};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::{LinkEvent, LinkWatch, NetError};
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, table_action, update, write_request};
 use quantities::PortId;
@@ -25,7 +25,7 @@ use tonic::Code;
 use super::client::Client;
 use super::entity::{self, is_port_status};
 use super::error::RemoteError;
-use p4client::Endpoint;
+use p4runtime::client::Endpoint;
 
 /// How often the switch is asked whether it still holds the status.
 const LOOK: Duration = Duration::from_secs(1);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use p4client::{Connection, ElectionId, Endpoint, Identity, Stream};
 use p4gen::capabilities::Api;
+use p4runtime::client::{Connection, ElectionId, Endpoint, Identity, Stream};
 use p4runtime::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use p4runtime::p4::v1::{self, set_forwarding_pipeline_config_request, write_request};
 use tonic::{Code, Status};

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bfruntime::DEFAULT_PORT;
 use p4front::Files;
 use p4front::source::SourceMap;
 use p4gen::build::{BuildDirectory, HeldError, ManifestError};
@@ -23,6 +22,9 @@ use super::devices::DeviceRequirements;
 use super::entity::{self, Entities, EntityError};
 use super::error::RemoteError;
 use super::p4c;
+
+/// The port that BF Runtime's server listens on unless it is told another.
+const BFRT_PORT: u16 = 50052;
 
 /// The annotation that a generated program carries: what it was generated as.
 pub const MARK: &str = "@switchwright";
@@ -179,7 +181,7 @@ impl Desired {
                 .map(|s| (s.name.clone(), device_id(s.device_id)))
                 .collect(),
             target,
-            default_port: over_bf.then_some(DEFAULT_PORT),
+            default_port: over_bf.then_some(BFRT_PORT),
         }
     }
 }

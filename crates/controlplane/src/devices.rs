@@ -9,7 +9,7 @@ use p4gen::targets::{self, Target};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use p4client::{ElectionId, Endpoint, Tls};
+use p4runtime::client::{ElectionId, Endpoint, Tls};
 
 /// What [`DevicesFile::format`] says.
 const FORMAT: &str = "switchwright-devices";

@@ -8,8 +8,8 @@ use prost::Message as _;
 use thiserror::Error;
 use tonic::{Code, Status};
 
-use p4client::{ConnectError, ElectionId};
 use p4gen::capabilities::Api;
+use p4runtime::client::{ConnectError, ElectionId};
 
 /// The most failed updates that a message lists.
 const LISTED_MAX: usize = 5;

@@ -46,7 +46,7 @@ pub use diff::{Change, ChangeKind, PipelineChange, SwitchDiff};
 pub use entity::EntityKey;
 pub use error::{RemoteError, UpdateFailure};
 pub use error::{code_name, update_failures};
-pub use p4client::{ElectionId, Endpoint, Tls};
+pub use p4runtime::client::{ElectionId, Endpoint, Tls};
 pub use push::{PushError, PushOptions, Stop};
 pub use report::PushReport;
 pub use state::SwitchState;

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use files::Scratch;
-use netlab::{FreePorts, Process};
+use linuxnet::{FreePorts, Process};
 
 use crate::program::hex;
 

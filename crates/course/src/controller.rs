@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use files::Scratch;
-use netlab::Process;
+use linuxnet::Process;
 use stf::Case;
 use stf::case::{CellName, Comparison, CounterPart, Pattern, Statement};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use quantities::Bytes;
 use serde::Serialize;
@@ -48,61 +48,10 @@ impl Machine {
     }
 }
 
-/// The most memory that this process has held since its start or [`reset_peak_memory`], where the
-/// kernel tells (Linux).
-#[must_use]
-pub fn peak_memory() -> Option<Bytes> {
-    kibibytes("/proc/self/status", "VmHWM")
-}
-
-/// The processor time that threads of a process have taken: those of this name, or all; where the
-/// kernel tells (Linux).
-#[must_use]
-pub(super) fn thread_time(process: u32, name: Option<&str>) -> Option<Duration> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
-    let nanos = tasks.flatten().filter_map(|task| {
-        let of = |file: &str| fs::read_to_string(task.path().join(file)).ok();
-        if let Some(name) = name
-            && of("comm")?.trim() != name
-        {
-            return None;
-        }
-        of("schedstat")?.split(' ').next()?.parse::<u64>().ok()
-    });
-    Some(Duration::from_nanos(nanos.sum()))
-}
-
 /// The memory that this process holds now, where the kernel tells (Linux).
 #[must_use]
 pub fn resident_memory() -> Option<Bytes> {
     kibibytes("/proc/self/status", "VmRSS")
-}
-
-/// The memory that another process holds now, where the kernel tells (Linux).
-#[must_use]
-pub(super) fn resident_memory_of(process: u32) -> Option<Bytes> {
-    kibibytes(&format!("/proc/{process}/status"), "VmRSS")
-}
-
-/// What another process has in memory: all, its share of that (what it shares with others counts in
-/// equal parts), and what no other has, where the kernel tells (Linux).
-#[must_use]
-pub(super) fn memory_parts(process: u32) -> Option<[Bytes; 3]> {
-    let file = format!("/proc/{process}/smaps_rollup");
-    let field = |name: &str| kibibytes(&file, name);
-    let own = field("Private_Clean")?.get() + field("Private_Dirty")?.get();
-    Some([field("Rss")?, field("Pss")?, Bytes::new(own)])
-}
-
-/// The most memory that another process has held, where the kernel tells (Linux).
-#[must_use]
-pub(super) fn peak_memory_of(process: u32) -> Option<Bytes> {
-    kibibytes(&format!("/proc/{process}/status"), "VmHWM")
-}
-
-/// Starts [`peak_memory`] anew, where the kernel lets us (Linux: `/proc/self/clear_refs`).
-pub fn reset_peak_memory() {
-    let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
 /// Runs `work` and tells its wall-clock time in seconds.
@@ -112,7 +61,10 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (value, start.elapsed().as_secs_f64())
 }
 
-fn kibibytes(file: &str, field: &str) -> Option<Bytes> {
+/// A field of a file below `/proc` that counts memory in KiB (proc(5)), where the kernel tells
+/// (Linux).
+#[must_use]
+pub fn kibibytes(file: &str, field: &str) -> Option<Bytes> {
     let value = proc_field(file, field)?;
     let kib: u64 = value.split_whitespace().next()?.parse().ok()?;
     Some(Bytes::new(kib * 1024))
@@ -132,7 +84,7 @@ mod tests {
 
     #[test]
     fn this_process_uses_memory() {
-        assert!(peak_memory().is_none_or(|m| m > Bytes::new(0)));
+        assert!(resident_memory().is_none_or(|m| m > Bytes::new(0)));
     }
 
     #[test]

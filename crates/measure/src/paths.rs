@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use lab::emulate::{EmulateError, Options, Probes};
+use emulator::emulate::{EmulateError, Options, Probes};
 use netsim::embedded::{Network, NetworkError, Probe, WalkEnd};
 use plan::ClassId;
 use quantities::PortId;

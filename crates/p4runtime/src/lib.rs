@@ -1,6 +1,8 @@
 //! P4Runtime as data: the messages of the standard (version 1.5, with the two additions of
 //! 1.6.0), canonical byte strings, the text format, and look-up of P4Info objects by name.
 //!
+//! With the feature `client` it has a client of servers too ([`client`]).
+//!
 //! What the protos under `proto/` give is kept in `generated/`, and a test makes it anew
 //! (`tests/generated.rs`). The descriptors stay in the binary, as [`FILE_DESCRIPTOR_SET`] and
 //! [`descriptor_pool`], so that messages can be printed and parsed by name ([`text`]) and served by
@@ -11,6 +13,8 @@ use std::sync::LazyLock;
 use prost_reflect::DescriptorPool;
 
 pub mod bytestring;
+#[cfg(feature = "client")]
+pub mod client;
 pub mod names;
 pub mod text;
 

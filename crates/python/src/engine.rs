@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use engine::Engine as Answering;
 use p4gen::build::{BuildError, BuildFault, BuildOptions, build_with};
 use p4gen::targets;
-use playground::Engine as Answering;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, PyResult, Python};
 use quantities::{Cancelled, Progress};

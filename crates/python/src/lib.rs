@@ -1,5 +1,5 @@
 //! The extension module `switchwright._engine` of the wheel: the engine that pages ask (crate
-//! `playground`), what it leaves to others, and the command. What people use is Python around it,
+//! `engine`), what it leaves to others, and the command. What people use is Python around it,
 //! in `python/switchwright/`.
 //!
 //! The crate is empty without its feature `extension`; see `Cargo.toml`.

@@ -10,8 +10,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netlab::veth::End;
-use netlab::{Driver, Namespace, PacketOptions, PacketSocket, Veth, rtnl::Rtnl};
+use linuxnet::veth::End;
+use linuxnet::{Driver, Namespace, PacketOptions, PacketSocket, Veth, rtnl::Rtnl};
 use p4front::source::SourceMap;
 use quantities::PortId;
 use switchd::engine::{Engine, EngineConfig, Notification};
@@ -280,7 +280,7 @@ fn a_capture_file_has_one_port() {
 }
 
 fn may() -> bool {
-    netlab::permitted()
+    linuxnet::permitted()
         .inspect_err(|why| println!("skipped: {why}"))
         .is_ok()
 }

@@ -9,7 +9,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::sync::mpsc;
 use std::thread;
 
-use playground::Engine;
+use engine::Engine;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// The first argument by which the program is this engine; no command, for nobody types it.

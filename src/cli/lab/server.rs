@@ -10,7 +10,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use playground::MAX_REQUEST_BYTES;
+use engine::MAX_REQUEST_BYTES;
 
 use super::engine::Process;
 use super::files::Files;

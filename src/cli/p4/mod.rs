@@ -14,7 +14,7 @@ mod stf;
 mod subject;
 mod workload;
 
-pub(super) use self::subject::of_build;
+pub use self::subject::{Subject, of_build};
 
 use clap::{Args, Subcommand, ValueEnum};
 use p4front::diag::Severity;

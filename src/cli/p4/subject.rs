@@ -30,8 +30,9 @@ pub(super) struct Source {
 }
 
 /// A program with its P4Info, where it is known.
-pub(in crate::cli) struct Subject {
-    pub(in crate::cli) program: Arc<ValidProgram>,
+pub struct Subject {
+    /// The program.
+    pub program: Arc<ValidProgram>,
     info: Option<P4InfoIndex>,
 }
 
@@ -172,10 +173,10 @@ impl Which {
 
 impl Subject {
     /// An executor with the program's first state.
-    pub(in crate::cli) fn start(
-        &self,
-        kind: ExecutorKind,
-    ) -> Result<Box<dyn Executor + Send>, Fault> {
+    ///
+    /// # Errors
+    /// A program that the executor does not run.
+    pub fn start(&self, kind: ExecutorKind) -> Result<Box<dyn Executor + Send>, Fault> {
         let started = p4exec::executor(kind, Arc::clone(&self.program));
         started.map_err(|e| Fault::with(Status::Target, format!("{kind}: {e}")))
     }
@@ -215,7 +216,10 @@ impl Subject {
 }
 
 /// The program of a build directory and the entries of one of its switches.
-pub(in crate::cli) fn of_build(
+///
+/// # Errors
+/// A folder that is no build directory, or that has no such switch.
+pub fn of_build(
     directory: &Path,
     switch: Option<&str>,
     terminal: &Terminal,

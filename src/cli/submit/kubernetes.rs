@@ -5,7 +5,7 @@
 use std::path::{Component, Path};
 use std::process::Command as Process;
 
-use clap::Args;
+use clap::{Args, Command};
 use serde_json::{Value, json};
 
 use super::super::fault::{Context, Fault};
@@ -23,7 +23,7 @@ const VOLUME: &str = "work";
 #[derive(Debug, Args)]
 pub(super) struct Kubernetes {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     /// The claim (PersistentVolumeClaim, ReadWriteMany) of the volume that has the files of the
     /// command, by their paths from its root; shares and outcome come to stand on it in the folder
     /// of `-o`.
@@ -56,8 +56,8 @@ fn object_name(text: &str) -> Result<String, String> {
 }
 
 impl Kubernetes {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
-        let files = self.common.write(&[("jobs.yaml", self.manifest()?)])?;
+    pub(super) fn run(self, root: &Command, terminal: &Terminal) -> Result<(), Fault> {
+        let files = self.common.write(&[("jobs.yaml", self.manifest(root)?)])?;
         let manifest = self.common.place("jobs.yaml");
         let mut told = Told {
             engine: "kubernetes",
@@ -76,7 +76,7 @@ impl Kubernetes {
     }
 
     /// Both Jobs.
-    fn manifest(&self) -> Result<String, Fault> {
+    fn manifest(&self, root: &Command) -> Result<String, Fault> {
         let common = &self.common;
         let below = Path::new(&common.output).components();
         let mut below = below.filter(|part| *part != Component::CurDir);
@@ -87,7 +87,7 @@ impl Kubernetes {
             ))
             .help("name a folder below this one: `-o sweep`"));
         }
-        let lines = common.lines("switchwright", "$((JOB_COMPLETION_INDEX + 1))")?;
+        let lines = common.lines(root, "switchwright", "$((JOB_COMPLETION_INDEX + 1))")?;
         let about = format!(
             "# The shares of `switchwright {}` and their merge (`switchwright submit kubernetes`).\n",
             lines.command

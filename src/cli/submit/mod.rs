@@ -12,17 +12,17 @@ use clap::{ArgMatches, Args, Command, Subcommand};
 use serde::Serialize;
 
 use super::fault::{Context, Fault, Status};
-use super::help;
 use super::shard::MOST_SHARES;
 use super::terminal::{self, Terminal};
 use super::words::counted;
+use super::{figures, own};
 
 /// What `-o` makes.
 const FOLDER: &str = "folder of submitted shares";
 
 /// Arguments of `switchwright submit`.
 #[derive(Debug, Args)]
-pub(super) struct Submit {
+pub struct Submit {
     #[command(subcommand)]
     engine: Engine,
 }
@@ -90,10 +90,24 @@ struct Told {
 }
 
 impl Submit {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
+    /// Writes what is submitted, and submits it if asked to. `root` has the commands that can be
+    /// shared out; those of `switchwright-figures` are submitted by that program.
+    ///
+    /// # Errors
+    /// A command that cannot be shared out, a place that cannot be written, an engine that refuses.
+    pub fn run(self, root: &Command, terminal: &Terminal) -> Result<(), Fault> {
+        let common = match &self.engine {
+            Engine::Slurm(slurm) => &slurm.common,
+            Engine::Kubernetes(kubernetes) => &kubernetes.common,
+        };
+        let command = common.command.first();
+        let foreign = command.is_some_and(|name| figures::COMMANDS.contains(&name.as_str()));
+        if foreign && root.get_name() == "switchwright" {
+            return Err(figures::start(&own::arguments()));
+        }
         match self.engine {
-            Engine::Slurm(slurm) => slurm.run(terminal),
-            Engine::Kubernetes(kubernetes) => kubernetes.run(terminal),
+            Engine::Slurm(slurm) => slurm.run(root, terminal),
+            Engine::Kubernetes(kubernetes) => kubernetes.run(root, terminal),
         }
     }
 }
@@ -114,8 +128,8 @@ impl Common {
     ///
     /// # Errors
     /// A command that is none, or cannot be shared out.
-    fn lines(&self, program: &str, number: &str) -> Result<Lines, Fault> {
-        let figures = shared_out(&self.command)?;
+    fn lines(&self, root: &Command, program: &str, number: &str) -> Result<Lines, Fault> {
+        let figures = shared_out(root, &self.command)?;
         let words: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
         let command = words.join(" ");
         let program = quoted(program);
@@ -179,14 +193,13 @@ impl Common {
 ///
 /// # Errors
 /// A command that does not parse, or has no `--shard`; one that says itself which share to do.
-fn shared_out(words: &[String]) -> Result<bool, Fault> {
-    let root = help::plain();
+fn shared_out(root: &Command, words: &[String]) -> Result<bool, Fault> {
     let said = words.join(" ");
     let line = |more: &[&str]| -> Vec<String> {
         let begin = std::iter::once("switchwright".to_owned()).chain(words.iter().cloned());
         begin.chain(more.iter().map(|&w| w.to_owned())).collect()
     };
-    let mut at = &root;
+    let mut at = root;
     for word in words {
         match at.find_subcommand(word) {
             Some(below) => at = below,
@@ -197,7 +210,7 @@ fn shared_out(words: &[String]) -> Result<bool, Fault> {
         return Err(Fault::input(format!(
             "`{said}` cannot be shared out: it takes no `--shard`"
         ))
-        .help(format!("these can: {}", shareable(&root, "").join(", "))));
+        .help(format!("these can: {}", all_shareable(root).join(", "))));
     }
     let parsed = |more: &[&str]| root.clone().try_get_matches_from(line(more));
     if let Ok(matches) = parsed(&[])
@@ -235,6 +248,16 @@ fn takes_shards(command: &Command) -> bool {
     command
         .get_arguments()
         .any(|argument| argument.get_id() == "shard")
+}
+
+/// The commands that can be shared out, those of `switchwright-figures` among them.
+fn all_shareable(root: &Command) -> Vec<String> {
+    let mut all = shareable(root, "");
+    let foreign = figures::COMMANDS.map(str::to_owned);
+    let missing = foreign.into_iter().filter(|name| !all.contains(name));
+    let missing: Vec<String> = missing.collect();
+    all.extend(missing);
+    all
 }
 
 /// The commands that take `--shard`.
@@ -292,8 +315,9 @@ mod tests {
 
     #[test]
     fn only_commands_with_shards_are_submitted() {
-        assert!(!shared_out(&words("check plan.json --failures 2")).unwrap());
-        assert!(shared_out(&words("measure plan.json")).unwrap());
+        let root = super::super::help::plain();
+        assert!(!shared_out(&root, &words("check plan.json --failures 2")).unwrap());
+        assert!(shared_out(&root, &words("measure plan.json")).unwrap());
         for (line, why) in [
             ("plan net.json", "cannot be shared out"),
             ("nonsense", "cannot be shared out"),
@@ -302,9 +326,8 @@ mod tests {
             ("check plan.json --shard 1/2 -o x", "says itself"),
             ("check plan.json -o x", "--shards"),
             ("measure plan.json --out x", "cannot be used with"),
-            ("bench plan", "only `bench failover`"),
         ] {
-            let refused = shared_out(&words(line)).unwrap_err();
+            let refused = shared_out(&root, &words(line)).unwrap_err();
             assert!(refused.to_string().contains(why), "{line}: {refused}");
         }
     }

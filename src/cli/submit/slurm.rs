@@ -4,9 +4,10 @@
 use std::process::Command as Process;
 
 use askama::Template;
-use clap::Args;
+use clap::{Args, Command};
 
 use super::super::fault::{Context, Fault};
+use super::super::own;
 use super::super::terminal::Terminal;
 use super::{Common, Lines, Told, client, here, quoted};
 
@@ -17,7 +18,7 @@ const RESTARTS: u32 = 3;
 #[derive(Debug, Args)]
 pub(super) struct Slurm {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     /// Switchwright on the nodes [default: this program, by its path].
     #[arg(long, value_name = "FILE")]
     program: Option<String>,
@@ -61,8 +62,8 @@ struct SubmitScript<'a> {
 }
 
 impl Slurm {
-    pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
-        let files = self.common.write(&self.scripts()?)?;
+    pub(super) fn run(self, root: &Command, terminal: &Terminal) -> Result<(), Fault> {
+        let files = self.common.write(&self.scripts(root)?)?;
         let script = self.common.place("submit.sh");
         let mut told = Told {
             engine: "slurm",
@@ -79,10 +80,10 @@ impl Slurm {
     }
 
     /// The scripts, by name.
-    fn scripts(&self) -> Result<[(&'static str, String); 3], Fault> {
+    fn scripts(&self, root: &Command) -> Result<[(&'static str, String); 3], Fault> {
         let common = &self.common;
         let own = || {
-            let own = std::env::current_exe().input("the path of this program")?;
+            let own = own::file()?;
             Ok::<_, Fault>(own.to_string_lossy().into_owned())
         };
         let program = self.program.clone().map_or_else(own, Ok)?;
@@ -90,7 +91,7 @@ impl Slurm {
             command,
             share,
             merge,
-        } = common.lines(&program, "$SLURM_ARRAY_TASK_ID")?;
+        } = common.lines(root, &program, "$SLURM_ARRAY_TASK_ID")?;
         let here = here()?;
         let options = self.options()?;
         let own = self.resources().into_iter().chain(options.clone());

@@ -226,7 +226,7 @@ pub(super) enum DriverName {
     Packet,
 }
 
-impl From<DriverName> for netlab::Driver {
+impl From<DriverName> for linuxnet::Driver {
     fn from(name: DriverName) -> Self {
         match name {
             DriverName::Auto => Self::Auto,

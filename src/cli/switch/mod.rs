@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use device::buffer::BufferConfig;
-use netlab::{NetError, PacketOptions};
+use linuxnet::{NetError, PacketOptions};
 use p4runtime::p4::v1::ForwardingPipelineConfig;
 use quantities::PortId;
 use serde::Serialize;
@@ -91,7 +91,7 @@ impl Switch {
         let read = |path| program::read(path, terminal);
         let start = self.program.as_deref().map(read).transpose()?;
         let opened = self.open(&config, terminal)?;
-        netlab::give_up_rights(Some(self.driver.into()))
+        linuxnet::give_up_rights(Some(self.driver.into()))
             .map_err(|error| Fault::with(Status::Target, error))?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(SERVER_THREADS)

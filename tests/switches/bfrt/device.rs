@@ -7,8 +7,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bfruntime::proto::bf_runtime_server::{BfRuntime, BfRuntimeServer};
-use bfruntime::proto::{
+use controlplane::bfrt::protocol::proto::bf_runtime_server::{BfRuntime, BfRuntimeServer};
+use controlplane::bfrt::protocol::proto::{
     self, data_field, entity, key_field, set_forwarding_pipeline_config_request as set_config,
     stream_message_request, stream_message_response, table_entry, update, write_request,
 };

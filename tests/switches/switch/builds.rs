@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use p4client::{Connection, Endpoint, Identity, Stream};
+use p4runtime::client::{Connection, Endpoint, Identity, Stream};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action;
 use tokio::runtime::Runtime;

@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use netlab::veth::End;
-use netlab::{Namespace, PacketOptions, PacketSocket, Poller, Veth, rtnl::Rtnl};
-use p4client::Endpoint;
+use linuxnet::veth::End;
+use linuxnet::{Namespace, PacketOptions, PacketSocket, Poller, Veth, rtnl::Rtnl};
+use p4runtime::client::Endpoint;
 use p4runtime::p4::v1::stream_message_request::Update as Say;
 use p4runtime::p4::v1::stream_message_response::Update as Hear;
 use p4runtime::p4::v1::{PacketMetadata, PacketOut};
@@ -92,7 +92,7 @@ fn hosts_ping_and_speak_tcp_through_the_process_by_every_driver() {
         return;
     }
     let mut drivers = vec!["auto", "packet"];
-    match netlab::xdp_available() {
+    match linuxnet::xdp_available() {
         Ok(()) => drivers.push("xdp"),
         Err(why) => println!("skipped: {why}"),
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use netlab::Namespace;
+use linuxnet::Namespace;
 
 use super::support::{COMMAND, may};
 use crate::bounded;

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use netlab::rtnl::Rtnl;
-use netlab::veth::End;
-use netlab::{Namespace, Veth};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::veth::End;
+use linuxnet::{Namespace, Veth};
 use serde_json::Value;
 
 use super::hosts::{ping, tcp};

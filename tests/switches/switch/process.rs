@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use netlab::veth::End;
-use netlab::{Namespace, Veth};
+use linuxnet::veth::End;
+use linuxnet::{Namespace, Veth};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -407,11 +407,11 @@ fn interfaces_without_rights_are_refused_and_many_are_served() {
              table_add where_to flood ff:ff:ff:ff:ff:ff => 1\n",
             all.join(" ")
         ));
-        let options = netlab::PacketOptions {
+        let options = linuxnet::PacketOptions {
             ring_frames: 32,
             ..Default::default()
         };
-        let open = |n: u16| netlab::PacketSocket::open(&names(n).1, &options).unwrap();
+        let open = |n: u16| linuxnet::PacketSocket::open(&names(n).1, &options).unwrap();
         let mut far: Vec<_> = (0..MANY).map(open).collect();
         let mut broadcast = frame(1);
         broadcast[..6].fill(0xff);

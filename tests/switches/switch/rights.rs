@@ -8,8 +8,8 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
 
-use netlab::veth::End;
-use netlab::{Namespace, Veth};
+use linuxnet::veth::End;
+use linuxnet::{Namespace, Veth};
 
 use super::process::refused;
 use super::support::{COMMAND, PROGRAM, Switch, may, wire};
@@ -141,7 +141,7 @@ fn an_interface_has_one_switch() {
         }
         let mut first = Switch::start(folder.path(), &[&["-i", "1@p0"], &plain[..]].concat());
         let mut drivers = vec!["ring", "packet"];
-        if netlab::xdp_available().is_ok() {
+        if linuxnet::xdp_available().is_ok() {
             drivers.push("xdp");
         }
         for driver in drivers {

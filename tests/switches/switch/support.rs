@@ -167,7 +167,7 @@ pub(crate) fn frame(to: u8) -> Vec<u8> {
 
 /// Whether the machine lets us make networks; prints what is skipped.
 pub(crate) fn may() -> bool {
-    netlab::permitted()
+    linuxnet::permitted()
         .inspect_err(|why| println!("skipped: {why}"))
         .is_ok()
 }

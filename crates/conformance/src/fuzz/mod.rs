@@ -11,7 +11,7 @@ pub mod model;
 
 use std::collections::BTreeMap;
 
-use p4client::{Connection, ElectionId, Identity};
+use p4runtime::client::{Connection, ElectionId, Identity};
 use p4runtime::google::rpc;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;

@@ -9,13 +9,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bfruntime::proto::bf_runtime_client::BfRuntimeClient;
-use bfruntime::proto::{
-    self, set_forwarding_pipeline_config_request::Action, stream_message_request,
-    stream_message_response, write_request,
-};
-use p4client::ConnectError;
 use p4gen::capabilities::Api;
+use p4runtime::client::ConnectError;
 use p4runtime::p4::v1::{self, write_request::Atomicity};
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
@@ -23,6 +18,11 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
+use super::protocol::proto::bf_runtime_client::BfRuntimeClient;
+use super::protocol::proto::{
+    self, set_forwarding_pipeline_config_request::Action, stream_message_request,
+    stream_message_response, write_request,
+};
 use super::{EntityTranslation, Schema};
 use crate::desired::DesiredPipeline;
 use crate::entity;

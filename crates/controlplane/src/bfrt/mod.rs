@@ -6,11 +6,13 @@
 //!
 //! | step | module |
 //! |---|---|
+//! | the messages and the service | [`protocol`] |
 //! | what a device says its program's tables are | [`schema`] |
 //! | P4Runtime's ids against the device's, entity by entity | [`translation`] |
 //! | one device: session, program, reads, writes | [`client`] |
 
 pub mod client;
+pub mod protocol;
 pub mod schema;
 pub mod translation;
 

@@ -9,9 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use bfruntime::proto::{
-    self, DataField, Entity, KeyField, TableData, TableKey, data_field, key_field,
-};
 use p4gen::entries::bfrt::{
     GROUP, LOWEST, MAX_SIZE, MEMBER, PRIORITY, STATUS, groups_table, members_table,
 };
@@ -19,6 +16,9 @@ use p4runtime::p4::config::v1 as info;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, field_match, table_action};
 use p4runtime::{Bits, P4InfoIndex};
 
+use super::protocol::proto::{
+    self, DataField, Entity, KeyField, TableData, TableKey, data_field, key_field,
+};
 use super::schema::{self, Schema, Table};
 
 /// Bits of a number that is no field of the program.

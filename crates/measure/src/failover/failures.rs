@@ -7,16 +7,12 @@ use plan::check::Share;
 use plan::check::resilience::{FlowOutcome, Survey};
 use plan::failover::{Element, Failover, LabelKind, Part};
 use quantities::Progress;
-use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::{Deserialize, Serialize};
-use topology::{Fabric, LinkId, SwitchId, Topology};
+use topology::{Fabric, Topology};
 
-use super::super::planning::MeasureError;
-use super::equations::{edge_failure, edge_failure_simple, ends_failure, vertex_failure};
-use super::paper::STRETCH;
+use super::equations::{edge_failure, edge_failure_simple};
 use super::throughput::max_min;
-use super::traffic::{Bundle, reactive};
-use super::{Shape, tables};
+use super::traffic::Bundle;
 
 /// Which failures are drawn.
 #[derive(Clone, Debug)]
@@ -102,110 +98,10 @@ pub struct PartLosses {
     pub lost: f64,
 }
 
-/// What becomes of traffic under failures of switches.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct SwitchFailureFigure {
-    /// The scheme and what matters of its options.
-    pub subject: String,
-    /// Switches that fail at once.
-    pub failures: u32,
-    /// Flows that were lost, those whose source or destination failed included, over all flows.
-    pub lost: f64,
-    /// Stephens15's approximation of that: equation 4.4, or 4.3 for reactive routing. (4.4 takes no
-    /// flow for lost up to the resilience, not even those whose ends failed.)
-    pub lost_by_equation: Option<f64>,
-    /// Flows that were lost although there was a way, over all flows.
-    pub avoidable: f64,
-}
-
-/// A scheme to put under failures.
-#[derive(Clone, Debug)]
-pub struct FailurePlan {
-    /// Its name in tables and plots.
-    pub name: String,
-    /// Its options.
-    pub options: FailoverOptions,
-}
-
-/// The schemes of Stephens15's Tables 4.13 to 4.15 and Figures 4.1, 4.16 to 4.18.
-#[must_use]
-pub fn failure_cases() -> Vec<FailurePlan> {
-    let case = |name: String, options| FailurePlan { name, options };
-    let plinko = |t, paths, multipath| FailoverOptions {
-        resilience: t,
-        paths,
-        multipath,
-        stack: Some(32),
-        ..FailoverOptions::new(FailoverScheme::Plinko)
-    };
-    let random = PathPolicy::RandomShortest;
-    let mut cases: Vec<FailurePlan> = [0, 1, 2, 4, 6]
-        .map(|t| case(format!("plinko t{t}"), plinko(t, random, None)))
-        .to_vec();
-    let aware = plinko(4, PathPolicy::Common, None);
-    cases.push(case("plinko t4 compression-aware".to_owned(), aware));
-    for ways in [1, 2, 4, 8] {
-        let options = plinko(4, random, Some(ways));
-        cases.push(case(format!("plinko t4 {ways} paths"), options));
-    }
-    for scheme in [FailoverScheme::Adst, FailoverScheme::Edst] {
-        for t in [1, 2, 4] {
-            for default_tree in [false, true] {
-                let tree = if default_tree { " default tree" } else { "" };
-                let options = FailoverOptions {
-                    resilience: t,
-                    default_tree,
-                    stack: Some(32),
-                    ..FailoverOptions::new(scheme)
-                };
-                cases.push(case(format!("{} t{t}{tree}", scheme.name()), options));
-            }
-        }
-    }
-    cases
-}
-
 /// Random destinations of a host where losses and stretch are counted, and where throughput is
 /// (Stephens15 section 4.7).
 const DEGREE: usize = 36;
 const BULK: usize = 4;
-
-/// Measures a scheme under failures of links on Stephens15's fat-tree with so many hosts, and so
-/// many of them per unit of bisection bandwidth.
-///
-/// # Errors
-/// [`MeasureError`].
-pub fn under_failures(
-    case: &FailurePlan,
-    hosts: u32,
-    oversubscription: u8,
-    sets: &Sets,
-) -> Result<Vec<FailureFigure>, MeasureError> {
-    let topology = Shape::Egft.topology_at(hosts, oversubscription)?;
-    let failover = tables(&topology, &case.options)?;
-    let mut figures =
-        plan_under_failures(&case.name, &topology, &failover, sets, &Progress::default());
-    if hosts == 1024 && oversubscription == 1 {
-        let options = &case.options;
-        let name = if options.scheme.by_trees() {
-            options.scheme.name()
-        } else {
-            "fi"
-        };
-        for figure in &mut figures {
-            let key = (
-                name,
-                options.resilience,
-                options.default_tree,
-                figure.failures,
-            );
-            let beside = STRETCH.iter().find(|c| (c.0, c.1, c.2, c.3) == key);
-            let pick = |cell: &super::StretchCell| if figure.correlated { cell.5 } else { cell.4 };
-            figure.stretch_999_of_paper = beside.and_then(pick);
-        }
-    }
-    Ok(figures)
-}
 
 /// Measures the failover tables of any plan under failures of links.
 #[must_use]
@@ -279,7 +175,7 @@ pub fn figures_of_sets(
         };
         (by(edge_failure_simple), by(edge_failure))
     };
-    let mut figures = figures(name, (sets, links), tallies, equation);
+    let mut figures = figures_by(name, (sets, links), tallies, equation);
     for figure in &mut figures {
         for (of_part, part) in figure.parts.iter_mut().zip(&parts) {
             of_part.label = Some(part.protection.label);
@@ -290,55 +186,20 @@ pub fn figures_of_sets(
     figures
 }
 
-/// The same figures for routing that knows of every failure at once and takes random shortest
-/// paths: what no local failover can beat.
-///
-/// # Errors
-/// [`MeasureError`].
-pub fn reactive_routing(hosts: u32, sets: &Sets) -> Result<Vec<FailureFigure>, MeasureError> {
-    reactive_on(&Shape::Egft.topology(hosts)?, sets)
-}
-
-/// As [`reactive_routing`], on any topology.
-///
-/// # Errors
-/// [`MeasureError`].
-pub fn reactive_on(topology: &Topology, sets: &Sets) -> Result<Vec<FailureFigure>, MeasureError> {
-    let options = FailoverOptions {
-        resilience: 0,
-        ..FailoverOptions::new(FailoverScheme::Plinko)
-    };
-    let failover = tables(topology, &options)?;
-    let survey = Survey::of(topology, &failover, Element::Link);
-    let ground = Ground::new(topology, &failover, sets);
-    let all = Share::ALL;
-    let tallies = ground.tallies(&survey, (sets, all), &Progress::default(), |set, bundle| {
-        let links: Vec<LinkId> = set.iter().map(|&link| LinkId::new(link)).collect();
-        reactive(
-            topology,
-            &ground.fabric,
-            &failover,
-            &bundle.flows,
-            &links,
-            &[],
-        )
-    });
-    let links = ground.fabric.arcs().len() / 2;
-    let none = |_: &FailureFigure, _| (None, None);
-    Ok(figures("shortest paths", (sets, links), &tallies, none))
-}
-
-/// A network with its traffic.
-struct Ground {
-    fabric: Fabric,
+/// A network with the traffic that is put under failures.
+pub struct Ground {
+    /// The network.
+    pub fabric: Fabric,
     /// Many flows, for losses and stretch.
-    flows: Bundle,
+    pub flows: Bundle,
     /// Few flows, for throughput.
     bulk: Bundle,
 }
 
 impl Ground {
-    fn new(topology: &Topology, failover: &Failover, sets: &Sets) -> Self {
+    /// The network with flows drawn at random from the seed of the sets.
+    #[must_use]
+    pub fn new(topology: &Topology, failover: &Failover, sets: &Sets) -> Self {
         let fabric = Fabric::new(topology);
         let uniform = |degree, seed| Bundle::uniform(topology, &fabric, failover, degree, seed);
         Self {
@@ -348,8 +209,9 @@ impl Ground {
         }
     }
 
-    /// What the sets of a share show.
-    fn tallies(
+    /// What the sets of a share show; `outcomes` computes what becomes of flows under a set.
+    #[must_use]
+    pub fn tallies(
         &self,
         survey: &Survey<'_>,
         (sets, share): (&Sets, Share),
@@ -405,8 +267,10 @@ impl Sets {
 }
 
 /// The figures of all sets on a topology of so many links: a figure for each number of failures and
-/// kind of set.
-fn figures(
+/// kind of set. `equations` gives what equations 4.1 and 4.2 approximate for a figure whose average
+/// path has so many hops.
+#[must_use]
+pub fn figures_by(
     name: &str,
     (sets, links): (&Sets, usize),
     tallies: &[SetTally],
@@ -450,7 +314,8 @@ pub struct SetTally {
 }
 
 impl SetTally {
-    fn count(&mut self, outcomes: &[FlowOutcome]) {
+    /// Counts what became of flows under the set.
+    pub fn count(&mut self, outcomes: &[FlowOutcome]) {
         let mut stretched: BTreeMap<(u64, u16), u64> = BTreeMap::new();
         self.flows += outcomes.len() as u64;
         for outcome in outcomes {
@@ -476,10 +341,13 @@ impl SetTally {
 
 /// What several sets have shown.
 #[derive(Default)]
-struct Tally {
-    flows: u64,
-    lost: u64,
-    cut_off: u64,
+pub struct Tally {
+    /// Flows.
+    pub flows: u64,
+    /// Flows that were lost although there was a way.
+    pub lost: u64,
+    /// Flows that were lost because there was none.
+    pub cut_off: u64,
     hops: u64,
     arrived: u64,
     /// Stretches in rising order, each with how many flows have it.
@@ -510,7 +378,9 @@ impl PartTally {
 }
 
 impl Tally {
-    fn of<'t>(sets: impl Iterator<Item = &'t SetTally>) -> Self {
+    /// Adds up sets.
+    #[must_use]
+    pub fn of<'t>(sets: impl Iterator<Item = &'t SetTally>) -> Self {
         let mut tally = Self::default();
         for set in sets {
             tally.flows += set.flows;
@@ -538,7 +408,9 @@ impl Tally {
         tally
     }
 
-    fn average_path(&self) -> f64 {
+    /// Hops of the flows that arrived, on average.
+    #[must_use]
+    pub fn average_path(&self) -> f64 {
         self.hops as f64 / self.arrived.max(1) as f64
     }
 
@@ -572,91 +444,4 @@ impl Tally {
         });
         reached.map_or(1.0, |&(stretch, _)| stretch)
     }
-}
-
-/// Measures a failure-identifying scheme under failures of switches on Stephens15's fat-tree with
-/// so many hosts: `sizes` switches at once, drawn uniformly.
-///
-/// # Errors
-/// [`MeasureError`].
-pub fn under_switch_failures(
-    hosts: u32,
-    sets: &Sets,
-) -> Result<Vec<SwitchFailureFigure>, MeasureError> {
-    let topology = Shape::Egft.topology(hosts)?;
-    let mut figures = Vec::new();
-    for protect in [Element::Switch, Element::Link] {
-        for t in [0, 1, 2, 4] {
-            let options = FailoverOptions {
-                resilience: t,
-                protect,
-                stack: Some(32),
-                ..FailoverOptions::new(FailoverScheme::Plinko)
-            };
-            let failover = tables(&topology, &options)?;
-            let what = match protect {
-                Element::Link => "links",
-                Element::Switch => "switches",
-            };
-            let subject = format!("plinko t{t} of {what}");
-            figures.extend(switch_figures(&subject, &topology, &failover, sets, false));
-            if (protect, t) == (Element::Switch, 0) {
-                let subject = "shortest paths";
-                figures.extend(switch_figures(subject, &topology, &failover, sets, true));
-            }
-        }
-    }
-    Ok(figures)
-}
-
-fn switch_figures(
-    subject: &str,
-    topology: &Topology,
-    failover: &Failover,
-    sets: &Sets,
-    shortest: bool,
-) -> Vec<SwitchFailureFigure> {
-    let survey = Survey::of(topology, failover, Element::Switch);
-    let ground = Ground::new(topology, failover, sets);
-    let switches = topology.switches().len();
-    let t = u8::try_from(failover.claim.failures).unwrap_or(u8::MAX);
-    let sizes = sets
-        .sizes
-        .iter()
-        .filter(|&&size| (size as usize) < switches);
-    sizes
-        .map(|&failures| {
-            let drawn = survey.draw(failures, sets.count.max(2), sets.seed);
-            let mut tallies = Vec::new();
-            for set in drawn.iter().step_by(2) {
-                let flows = &ground.flows.flows;
-                let outcomes = if shortest {
-                    let dead: Vec<SwitchId> = set.iter().map(|&s| SwitchId::new(s)).collect();
-                    reactive(topology, &ground.fabric, failover, flows, &[], &dead)
-                } else {
-                    survey.outcomes(set, flows)
-                };
-                let mut tally = SetTally::default();
-                tally.count(&outcomes);
-                tallies.push(tally);
-            }
-            let tally = Tally::of(tallies.iter());
-            let (all, failed) = (switches as f64, f64::from(failures));
-            let equation = match (shortest, failover.claim.element) {
-                (true, _) => Some(ends_failure(all, failed)),
-                (false, Element::Switch) => {
-                    Some(vertex_failure(all, failed, tally.average_path(), t))
-                }
-                (false, Element::Link) => None,
-            };
-            let flows = tally.flows.max(1) as f64;
-            SwitchFailureFigure {
-                subject: subject.to_owned(),
-                failures,
-                lost: (tally.lost + tally.cut_off) as f64 / flows,
-                lost_by_equation: equation,
-                avoidable: tally.lost as f64 / flows,
-            }
-        })
-        .collect()
 }

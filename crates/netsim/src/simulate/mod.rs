@@ -29,6 +29,7 @@ mod part;
 mod partition;
 mod report;
 mod routing;
+mod seeds;
 mod sender;
 mod senders;
 mod session;
@@ -61,6 +62,7 @@ pub use report::{
     SwitchReport,
 };
 pub use routing::RerouteError;
+pub use seeds::{SeedRun, SeedWorkload};
 pub use session::{FlowState, PauseChange, QueueState, Session, State};
 pub use settings::{PortBuffer, SwitchBuffer};
 pub use watchdog::WatchdogReport;

@@ -9,7 +9,7 @@ use std::io;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-use netlab::rtnl::Rtnl;
+use linuxnet::rtnl::Rtnl;
 use quantities::PortId;
 
 use super::PortError;

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use netlab::PacketSocket;
+use linuxnet::PacketSocket;
 
 use super::{Line, LineStats};
 

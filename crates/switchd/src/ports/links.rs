@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use netlab::rtnl::Rtnl;
-use netlab::{LinkEvent, LinkWatch};
+use linuxnet::rtnl::Rtnl;
+use linuxnet::{LinkEvent, LinkWatch};
 use quantities::PortId;
 
 use super::{PortBinding, PortError, PortSpec, lock};

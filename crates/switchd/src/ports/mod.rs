@@ -18,7 +18,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
-use netlab::NetError;
+use linuxnet::NetError;
 use quantities::PortId;
 use thiserror::Error;
 

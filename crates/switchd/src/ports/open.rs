@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use netlab::{PacketOptions, PacketSocket};
+use linuxnet::{PacketOptions, PacketSocket};
 use quantities::PortId;
 
 use super::capture::{Files, Input, Output, Tap};
@@ -105,7 +105,7 @@ fn interfaces(
     name: &str,
     options: &PortOptions,
     threads: usize,
-) -> Result<Lines, netlab::NetError> {
+) -> Result<Lines, linuxnet::NetError> {
     let sockets = match threads {
         1 => vec![PacketSocket::open(name, &options.packet)?],
         _ => PacketSocket::open_shared(name, &options.packet, threads)?,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, bounded};
-use netlab::Poller;
+use linuxnet::Poller;
 use quantities::{PortId, Priority};
 
 use super::claim::Claims;
@@ -49,7 +49,7 @@ enum Change {
 struct Shared {
     changed: AtomicBool,
     changes: Mutex<Vec<Change>>,
-    wake: netlab::Wake,
+    wake: linuxnet::Wake,
 }
 
 impl Shared {

@@ -4,8 +4,8 @@ use gnmi::extensions::Extension;
 use gnmi::proto::g_nmi_client::GNmiClient;
 use gnmi::proto::get_request::DataType;
 use gnmi::proto::{CapabilityRequest, Encoding, GetRequest, ModelData, Path};
-use netlab::veth::End;
-use netlab::{Namespace, Veth};
+use linuxnet::veth::End;
+use linuxnet::{Namespace, Veth};
 use serde_json::{Value as Json, json};
 use switchd::server::Tls;
 use tonic::Code;
@@ -460,7 +460,7 @@ async fn ports_that_come_and_go_are_seen() {
 
 #[test]
 fn interfaces_have_what_the_kernel_knows() {
-    if let Err(why) = netlab::permitted() {
+    if let Err(why) = linuxnet::permitted() {
         return println!("skipped: {why}");
     }
     let lab = Namespace::new().unwrap();
@@ -480,7 +480,7 @@ fn interfaces_have_what_the_kernel_knows() {
             assert_eq!(state["openconfig-p4rt:id"], json!(7));
             assert_eq!(state["oper-status"], json!("UP"));
             let address = &value["openconfig-if-ethernet:ethernet"]["state"]["mac-address"];
-            let link = netlab::rtnl::Rtnl::open().unwrap().link("p1").unwrap();
+            let link = linuxnet::rtnl::Rtnl::open().unwrap().link("p1").unwrap();
             let expected: Vec<_> = link.mac.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(*address, json!(expected.join(":")));
         });

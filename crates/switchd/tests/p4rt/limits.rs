@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use conformance::rates::{Kind, Load, Session};
-use p4client::Connection;
+use p4runtime::client::Connection;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::p4_runtime_client::P4RuntimeClient;

@@ -1,6 +1,6 @@
 //! Who may write (P4Runtime 1.5, chapter 5).
 
-use p4client::ElectionId;
+use p4runtime::client::ElectionId;
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::set_forwarding_pipeline_config_request::Action as Set;
 use p4runtime::p4::v1::write_request::Atomicity;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use p4client::{Connection, ElectionId, Endpoint, Identity, Stream};
+use p4runtime::client::{Connection, ElectionId, Endpoint, Identity, Stream};
 use p4runtime::google::rpc;
 use p4runtime::p4::config::v1::P4Info;
 use p4runtime::p4::v1;

@@ -115,7 +115,7 @@ fn limit(order: &Order) -> io::Result<()> {
     };
     setrlimit(Resource::Cpu, processor)?;
     // It works for whoever pushed the program, and needs no rights for that.
-    netlab::give_up_rights(None).map_err(io::Error::other)?;
+    linuxnet::give_up_rights(None).map_err(io::Error::other)?;
     // If the machine runs out of memory all the same, this process goes first. Not all systems can
     // be told.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");

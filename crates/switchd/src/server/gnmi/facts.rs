@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use device::PortCounters;
-use netlab::Link;
-use netlab::rtnl::Rtnl;
+use linuxnet::Link;
+use linuxnet::rtnl::Rtnl;
 use quantities::PortId;
 use tonic::Status;
 

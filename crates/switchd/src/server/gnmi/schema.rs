@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use netlab::Link;
+use linuxnet::Link;
 
 use super::facts::{Port, Wants};
 use super::models::{Module, Step};
