@@ -1,200 +1,142 @@
-//! The switch without I/O: ports around an executor. Time is an argument, input and output are
-//! values, so one state machine serves the process, the emulator and the simulator.
+//! The switch without I/O: ports around a P4 program, and the egress behind them. Time is an
+//! argument, frames are values. One state machine serves the switch process, the emulator and the
+//! simulator.
 //!
-//! A [`Device`] knows its ports and whether they are up. It tells the executor, so that selectors
-//! leave out members on dead ports and programs see the port status; it takes nothing in from a
-//! port that is down, sends nothing out of one, and counts what that costs.
+//! # Who uses it
 //!
-//! What the program sends leaves at once ([`Device::receive`]; [`EgressQueues`] hold what a port
-//! does not send at once, as `simple_switch` does), or, where a switch is to be lossless or to hold
-//! its ports' rates, waits in a shared [`buffer`] until its port is free ([`Device::accept`],
-//! [`Device::transmit`]). That is a configuration of the one device: [`Device::set_buffer`].
-//! [`deadlock`] watches the buffers of a whole network.
+//! Use a [`Device`] to run a P4 switch in your own event loop: in a test, in a simulator, behind
+//! another kind of port. It opens no socket, starts no thread and reads no clock, so the same calls
+//! give the same frames. For a switch on network interfaces with a P4Runtime server, use the crate
+//! `switchd`; for a network of switches in virtual time, the crate `netsim`. Both are shells around
+//! this crate.
+//!
+//! # The three calls
+//!
+//! 1. [`Device::accept`]`(now, burst)` takes in frames that have arrived.
+//! 2. [`Device::poll_transmit`]`(now)` gives the next frame that leaves by `now`, until it gives
+//!    none.
+//! 3. [`Device::poll_timeout`]`()` tells when to call `poll_transmit` again if nothing arrives.
+//!
+//! Times of calls do not decrease. A shell may be late: the device acts at the times that were due,
+//! up to 20 ms back.
+//!
+//! The [`Egress`] decides when a frame leaves: at once, from the queues of BMv2's `simple_switch`
+//! ([`Egress::Queues`]), or from a shared buffer with port rates and PFC ([`Egress::Buffer`]).
+//! The shell calls the same functions in each case.
+//!
+//! Beside these, the control plane of the shell changes tables ([`Device::executor_mut`]), ports
+//! ([`Device::add_port`], [`Device::remove_port`], [`Device::set_link_up`]) and the egress
+//! ([`Device::set_egress`]); then it calls `poll_transmit` again. Drivers of many devices may save
+//! time with [`Device::accept_with`], [`Device::look_ahead`] and [`Device::prefetch`]; none of them
+//! changes what comes out.
+//!
+//! # Example
+//!
+//! A program that reflects each frame, behind a port that holds one packet per second:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use device::{Device, Egress, Frame, QueueRange, QueueSetting, Queues};
+//! use p4exec::Interpreter;
+//! use p4front::{Options, source::SourceMap};
+//! use quantities::{Nanos, PortId};
+//!
+//! const REFLECT: &str = r"
+//! #include <core.p4>
+//! #include <v1model.p4>
+//! struct H { }
+//! struct M { }
+//! parser P(packet_in b, out H h, inout M m, inout standard_metadata_t s) {
+//!     state start { transition accept; }
+//! }
+//! control V(inout H h, inout M m) { apply { } }
+//! control I(inout H h, inout M m, inout standard_metadata_t s) {
+//!     apply { s.egress_spec = s.ingress_port; }
+//! }
+//! control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
+//! control D(packet_out b, in H h) { apply { } }
+//! V1Switch(P(), V(), I(), E(), V(), D()) main;
+//! ";
+//!
+//! let mut map = SourceMap::new();
+//! let main = map.add("reflect.p4", REFLECT)?;
+//! let program = p4front::compile(&mut map, main, &Options::default()).expect("it compiles");
+//! let port = PortId::new(1);
+//! let mut device = Device::new(Interpreter::new(Arc::new(program.ir))?, [port]);
+//!
+//! let mut queues = Queues::new(None, None);
+//! queues.set(QueueRange::default(), QueueSetting::Rate(1));
+//! device.set_egress(Egress::Queues(queues));
+//!
+//! let (start, second) = (Nanos::new(0), Nanos::new(1_000_000_000));
+//! device.accept(start, &[Frame::new(port, b"one"), Frame::new(port, b"two")]);
+//! assert_eq!(device.poll_transmit(start).expect("a frame").bytes, b"one");
+//! assert_eq!(device.poll_transmit(start), None);
+//! assert_eq!(device.poll_timeout(), Some(second));
+//! assert_eq!(device.poll_transmit(second).expect("a frame").bytes, b"two");
+//! assert_eq!(device.poll_timeout(), None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The example `reflect` of this crate prints what a lossless switch sends. [`deadlock`] watches
+//! the buffers of a whole network.
 
+mod accept;
 pub mod buffer;
 pub mod deadlock;
-mod queued;
-mod queues;
+mod egress;
+mod frame;
+mod ports;
 
-use p4exec::{Batch, DropReason, Executor, Outputs, Tracer};
-use quantities::{Bytes, Nanos, PortId, Priority};
-pub use queued::Ahead;
-pub use queues::{EgressQueues, QueueDrops, QueueRange, QueueSetting};
-use thiserror::Error;
+use p4exec::Executor;
+use quantities::{Nanos, PortId};
 
-/// A packet to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// Where it leaves.
-    pub port: PortId,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// The priority of the arriving tag: the class this switch accounts and pauses upstream. Zero,
-    /// the lossy class, where the program says nothing.
-    pub ing_prio: Priority,
-    /// The priority of the new tag: the queue in which the packet waits for the wire.
-    pub eg_prio: Priority,
-}
+pub use accept::Scratch;
+pub use egress::{Buffered, Egress, Immediate, QueueDrops, QueueRange, QueueSetting, Queues};
+pub use frame::{DeviceDrop, DeviceError, Frame, Transmit};
+pub use ports::PortCounters;
 
-/// A packet to be sent, of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TransmitRef<'a> {
-    /// Where it leaves.
-    pub port: PortId,
-    /// Its bytes.
-    pub bytes: &'a [u8],
-    /// `standard_metadata.priority`: the egress queue that the program chose.
-    pub queue: u8,
-    /// See [`Transmit::ing_prio`].
-    pub ing_prio: Priority,
-    /// See [`Transmit::eg_prio`].
-    pub eg_prio: Priority,
-}
+use buffer::Buffer;
+use ports::Ports;
 
-/// Why a packet that the program wanted sent was not, or a received one was not processed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum DeviceDrop {
-    /// The program ended it.
-    #[error(transparent)]
-    Program(#[from] DropReason),
-    /// It came from, or was to leave by, a port that is down.
-    #[error("port {0} is down")]
-    PortDown(PortId),
-    /// It came from, or was to leave by, a port the switch does not have.
-    #[error("the switch has no port {0}")]
-    NoSuchPort(PortId),
-    /// It found no room in the buffer.
-    #[error(transparent)]
-    Buffer(#[from] buffer::Refusal),
-}
-
-/// Why a port cannot be named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum DeviceError {
-    /// The switch does not have it.
-    #[error("the switch has no port {0}")]
-    NoSuchPort(PortId),
-}
-
-/// What a port saw.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortCounters {
-    /// Packets received and processed.
-    pub received: u64,
-    /// Their bytes.
-    pub received_bytes: Bytes,
-    /// Packets sent.
-    pub sent: u64,
-    /// Their bytes.
-    pub sent_bytes: Bytes,
-    /// Packets lost in either direction because the port was down.
-    pub lost_down: u64,
-    /// Packets to be sent that found no room in an egress queue.
-    pub lost_queue: u64,
-}
-
-impl PortCounters {
-    /// What this one and another saw together.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
-        let bytes = |a: Bytes, b: Bytes| Bytes::new(a.get().saturating_add(b.get()));
-        Self {
-            received: self.received + other.received,
-            received_bytes: bytes(self.received_bytes, other.received_bytes),
-            sent: self.sent + other.sent,
-            sent_bytes: bytes(self.sent_bytes, other.sent_bytes),
-            lost_down: self.lost_down + other.lost_down,
-            lost_queue: self.lost_queue + other.lost_queue,
-        }
-    }
-}
-
-/// What became of a packet that was handed over to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It leaves.
-    Sent,
-    /// It waits; [`Device::depart`] counts it when it leaves.
-    Waits,
-    /// It found no room.
-    Lost,
-}
-
-#[derive(Clone, Debug)]
-struct Port {
-    up: bool,
-    counters: PortCounters,
-}
-
-/// A switch: ports and an executor.
+/// A switch: ports, an executor, and the egress. See the [front page](crate).
 pub struct Device<E> {
     executor: E,
-    /// By number.
-    ports: Vec<Option<Port>>,
-    buffer: Option<buffer::Buffer>,
-    outputs: Outputs,
-    bench: Bench,
-}
-
-/// Where a switch works on a packet: what comes out of the program, and what was lost. It means
-/// nothing between packets.
-#[derive(Debug, Default)]
-pub struct Bench {
-    batch: Batch,
-    drops: Vec<DeviceDrop>,
-}
-
-impl Bench {
-    /// What was lost of the packets received last, in order.
-    #[must_use]
-    pub fn drops(&self) -> &[DeviceDrop] {
-        &self.drops
-    }
-}
-
-/// A port, without the rest of the switch.
-fn place(ports: &mut [Option<Port>], port: PortId) -> Option<&mut Port> {
-    ports.get_mut(usize::from(port.get()))?.as_mut()
-}
-
-fn add(total: &mut Bytes, length: usize) {
-    *total = Bytes::new(total.get().saturating_add(length as u64));
+    ports: Ports,
+    egress: Egress,
+    scratch: Scratch,
 }
 
 impl<E: Executor> Device<E> {
-    /// A switch with these ports, all up.
+    /// A switch with these ports, all up, whose packets leave at once.
     pub fn new(executor: E, ports: impl IntoIterator<Item = PortId>) -> Self {
         let mut device = Self {
             executor,
-            ports: Vec::new(),
-            buffer: None,
-            outputs: Outputs::default(),
-            bench: Bench::default(),
+            ports: Ports::default(),
+            egress: Egress::default(),
+            scratch: Scratch::default(),
         };
         for port in ports {
-            device.plug(port);
+            device.ports.add(port);
         }
         device.tell_ports();
         device
     }
 
-    fn port(&self, port: PortId) -> Option<&Port> {
-        self.ports.get(usize::from(port.get()))?.as_ref()
+    /// The next frame that leaves by `now`; `None` if there is none until
+    /// [`Device::poll_timeout`]. The frame's bytes are valid until the next call.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Nanos) -> Option<Transmit<'_>> {
+        self.egress.poll_transmit(now, &mut self.ports)
     }
 
-    fn port_mut(&mut self, port: PortId) -> Option<&mut Port> {
-        place(&mut self.ports, port)
-    }
-
-    fn plug(&mut self, port: PortId) {
-        let at = usize::from(port.get());
-        if self.ports.len() <= at {
-            self.ports.resize(at + 1, None);
-        }
-        self.ports[at].get_or_insert(Port {
-            up: true,
-            counters: PortCounters::default(),
-        });
+    /// When [`Device::poll_transmit`] has something to do if nothing arrives: a time that has
+    /// passed means at once, `None` never. To be asked again after every other call.
+    #[must_use]
+    #[inline]
+    pub fn poll_timeout(&self) -> Option<Nanos> {
+        self.egress.poll_timeout()
     }
 
     /// The executor, for its state.
@@ -209,43 +151,54 @@ impl<E: Executor> Device<E> {
 
     /// The ports in rising order, and whether they are up.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, bool)> {
-        let numbered = (0..).map(PortId::new).zip(&self.ports);
-        numbered.filter_map(|(id, port)| Some((id, port.as_ref()?.up)))
+        self.ports.iter().map(|(id, port)| (id, port.up))
     }
 
-    /// What a port saw.
+    /// What a port counted.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoSuchPort`].
     pub fn counters(&self, port: PortId) -> Result<PortCounters, DeviceError> {
-        self.port(port)
-            .map(|p| p.counters)
-            .ok_or(DeviceError::NoSuchPort(port))
+        let counters = self.ports.get(port).map(|place| place.counters);
+        counters.ok_or(DeviceError::NoSuchPort(port))
     }
 
-    /// Says that a link came up or went down. The very next packet sees it.
-    pub fn set_port_up(&mut self, port: PortId, up: bool) -> Result<(), DeviceError> {
-        let place = self.port_mut(port).ok_or(DeviceError::NoSuchPort(port))?;
-        place.up = up;
+    /// The link of a port came up or went down. The program and the egress know it from the next
+    /// frame on; what waits in a buffer for a link that goes down is lost.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoSuchPort`].
+    pub fn set_link_up(&mut self, now: Nanos, port: PortId, up: bool) -> Result<(), DeviceError> {
+        self.ports.set_up(port, up)?;
         self.executor.state_mut().set_port_up(port, up);
+        self.change_buffer(now, |buffer| buffer.set_port_up(now, port, up));
         Ok(())
     }
 
     /// Gives the switch a port it did not have, up; one it has stays as it is.
-    pub fn add_port(&mut self, port: PortId) {
-        self.plug(port);
+    pub fn add_port(&mut self, now: Nanos, port: PortId) {
+        if self.ports.add(port) {
+            self.change_buffer(now, |buffer| buffer.set_port_up(now, port, true));
+        }
         self.tell_ports();
     }
 
-    /// Takes a port away.
-    pub fn remove_port(&mut self, port: PortId) -> Result<(), DeviceError> {
-        let place = self.ports.get_mut(usize::from(port.get()));
-        place
-            .and_then(Option::take)
-            .ok_or(DeviceError::NoSuchPort(port))?;
+    /// Takes a port away. What waits for it is lost.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoSuchPort`].
+    pub fn remove_port(&mut self, now: Nanos, port: PortId) -> Result<(), DeviceError> {
+        self.ports.remove(port)?;
+        self.change_buffer(now, |buffer| buffer.set_port_up(now, port, false));
+        if let Egress::Queues(queues) = &mut self.egress {
+            queues.clear(port);
+        }
         self.tell_ports();
         Ok(())
     }
 
     /// Runs another program from now on and returns the executor of the old one. Ports, their
-    /// status and their counters stay.
+    /// status and their counters stay, and so does what waits in the egress.
     pub fn replace_executor(&mut self, executor: E) -> E {
         let old = std::mem::replace(&mut self.executor, executor);
         self.tell_ports();
@@ -255,164 +208,87 @@ impl<E: Executor> Device<E> {
     /// Tells the executor which ports there are; who exchanges its state does it again. Numbers
     /// without a port read as down, so that the port status has no phantom ports.
     pub fn tell_ports(&mut self) {
-        let last = self.ports.iter().rposition(Option::is_some);
-        let count = last.map_or(0, |last| u16::try_from(last + 1).unwrap_or(u16::MAX));
+        let count = self.ports.count();
         let state = self.executor.state_mut();
         state.set_port_count(count);
         for id in (0..count).map(PortId::new) {
-            let port = self.ports.get(usize::from(id.get()));
-            let up = port.is_some_and(|port| port.as_ref().is_some_and(|port| port.up));
+            let up = self.ports.get(id).is_some_and(|port| port.up);
             state.set_port_up(id, up);
         }
     }
 
-    /// Takes a packet in and returns what is to be sent, in order. What was not sent is told by
-    /// [`Device::drops`].
-    pub fn receive(&mut self, now: Nanos, port: PortId, bytes: &[u8]) -> Vec<Transmit> {
-        self.run(now, port, bytes, None)
-    }
-
-    /// The same, telling `tracer` what happens on the way.
-    pub fn receive_traced(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        bytes: &[u8],
-        tracer: &mut dyn Tracer,
-    ) -> Vec<Transmit> {
-        self.run(now, port, bytes, Some(tracer))
-    }
-
-    /// Takes many packets in, in order, and hands what is to be sent to `send`, which says what
-    /// became of it: the same as [`Device::receive`] on each, without memory per packet.
-    pub fn receive_batch(
-        &mut self,
-        now: Nanos,
-        packets: &[(PortId, &[u8])],
-        mut send: impl FnMut(TransmitRef<'_>) -> Taken,
-    ) {
-        let Bench { batch, drops } = &mut self.bench;
-        drops.clear();
-        let mut arrivals = Vec::with_capacity(packets.len());
-        for &(port, bytes) in packets {
-            match place(&mut self.ports, port) {
-                None => drops.push(DeviceDrop::NoSuchPort(port)),
-                Some(place) if !place.up => {
-                    place.counters.lost_down += 1;
-                    drops.push(DeviceDrop::PortDown(port));
-                }
-                Some(place) => {
-                    place.counters.received += 1;
-                    add(&mut place.counters.received_bytes, bytes.len());
-                    arrivals.push((port, bytes));
-                }
-            }
-        }
-        batch.clear();
-        self.executor.process_batch(now, &arrivals, batch);
-        let reasons = batch.dropped.drain(..);
-        drops.extend(reasons.map(|(_, reason)| DeviceDrop::from(reason)));
-        for departure in &batch.sent {
-            let port = departure.port;
-            match place(&mut self.ports, port) {
-                None => drops.push(DeviceDrop::NoSuchPort(port)),
-                Some(place) if !place.up => {
-                    place.counters.lost_down += 1;
-                    drops.push(DeviceDrop::PortDown(port));
-                }
-                Some(place) => {
-                    let bytes = batch.packet(departure);
-                    let taken = send(TransmitRef {
-                        port,
-                        bytes,
-                        queue: departure.metadata.queue,
-                        ing_prio: departure.metadata.ing_prio.unwrap_or_default(),
-                        eg_prio: departure.metadata.eg_prio.unwrap_or_default(),
-                    });
-                    match taken {
-                        Taken::Sent => {
-                            place.counters.sent += 1;
-                            add(&mut place.counters.sent_bytes, bytes.len());
-                        }
-                        Taken::Waits => {}
-                        Taken::Lost => place.counters.lost_queue += 1,
-                    }
-                }
+    /// Packets leave by this egress from now on. What waits in the one before is lost. Ports that
+    /// are down are down in a buffer as well.
+    pub fn set_egress(&mut self, egress: Egress) {
+        self.egress = egress;
+        if let Egress::Buffer(buffered) = &mut self.egress {
+            for (port, place) in self.ports.iter() {
+                buffered
+                    .buffer
+                    .set_port_up(Nanos::default(), port, place.up);
             }
         }
     }
 
-    /// Says that a packet that had to wait leaves now; false if it cannot, for its port is down or
-    /// gone.
-    pub fn depart(&mut self, port: PortId, length: usize) -> bool {
-        let Some(place) = self.port_mut(port) else {
-            return false;
+    /// The egress.
+    pub const fn egress(&self) -> &Egress {
+        &self.egress
+    }
+
+    /// The egress, to change its queues.
+    pub const fn egress_mut(&mut self) -> &mut Egress {
+        &mut self.egress
+    }
+
+    /// The shared buffer, if the egress is one.
+    pub const fn buffer(&self) -> Option<&Buffer> {
+        match &self.egress {
+            Egress::Buffer(buffered) => Some(&buffered.buffer),
+            Egress::Immediate(_) | Egress::Queues(_) => None,
+        }
+    }
+
+    /// Changes the shared buffer, and starts what its ports may send after that. `None` if the
+    /// egress is not a buffer.
+    pub fn change_buffer<T>(
+        &mut self,
+        now: Nanos,
+        change: impl FnOnce(&mut Buffer) -> T,
+    ) -> Option<T> {
+        let Egress::Buffer(buffered) = &mut self.egress else {
+            return None;
         };
-        if !place.up {
-            place.counters.lost_down += 1;
-            return false;
-        }
-        place.counters.sent += 1;
-        add(&mut place.counters.sent_bytes, length);
-        true
+        let changed = change(&mut buffered.buffer);
+        buffered.settle(now, &mut self.ports);
+        Some(changed)
     }
 
-    /// What was lost of the packets received last, in order.
-    pub fn drops(&self) -> &[DeviceDrop] {
-        &self.bench.drops
+    /// How many times a port of the buffer has become free after a frame, or timers went off: work
+    /// that [`Device::poll_transmit`] has done because its time had come.
+    #[must_use]
+    pub const fn tasks(&self) -> u64 {
+        match &self.egress {
+            Egress::Buffer(buffered) => buffered.tasks(),
+            Egress::Immediate(_) | Egress::Queues(_) => 0,
+        }
     }
 
-    fn run(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        bytes: &[u8],
-        tracer: Option<&mut dyn Tracer>,
-    ) -> Vec<Transmit> {
-        self.bench.drops.clear();
-        let Some(place) = self.port_mut(port) else {
-            self.bench.drops.push(DeviceDrop::NoSuchPort(port));
-            return Vec::new();
-        };
-        if !place.up {
-            place.counters.lost_down += 1;
-            self.bench.drops.push(DeviceDrop::PortDown(port));
-            return Vec::new();
+    /// Has what a frame from this port will need fetched to the processor's cache. A hint for
+    /// drivers of many switches; it changes nothing.
+    pub fn prefetch(&self, port: PortId) {
+        accept::prefetch(&self.ports, port);
+        if let Some(buffer) = self.buffer() {
+            buffer.prefetch(port);
         }
-        place.counters.received += 1;
-        add(&mut place.counters.received_bytes, bytes.len());
-        self.outputs.clear();
-        match tracer {
-            Some(tracer) => {
-                self.executor
-                    .process_traced(now, bytes, port, &mut self.outputs, tracer);
-            }
-            None => self.executor.process(now, bytes, port, &mut self.outputs),
+    }
+
+    /// Has what [`Device::poll_transmit`] will need next fetched to the processor's cache: as
+    /// [`Device::prefetch`].
+    pub fn prefetch_transmit(&self) {
+        if let Egress::Buffer(buffered) = &self.egress
+            && let Some(port) = buffered.next_port()
+        {
+            self.prefetch(port);
         }
-        self.bench
-            .drops
-            .extend(self.outputs.dropped.drain(..).map(DeviceDrop::from));
-        let mut transmits = Vec::with_capacity(self.outputs.sent.len());
-        for output in self.outputs.sent.drain(..) {
-            let place = self.ports.get_mut(usize::from(output.port.get()));
-            let Some(place) = place.and_then(Option::as_mut) else {
-                self.bench.drops.push(DeviceDrop::NoSuchPort(output.port));
-                continue;
-            };
-            if !place.up {
-                place.counters.lost_down += 1;
-                self.bench.drops.push(DeviceDrop::PortDown(output.port));
-                continue;
-            }
-            place.counters.sent += 1;
-            add(&mut place.counters.sent_bytes, output.bytes.len());
-            transmits.push(Transmit {
-                port: output.port,
-                bytes: output.bytes,
-                ing_prio: output.metadata.ing_prio.unwrap_or_default(),
-                eg_prio: output.metadata.eg_prio.unwrap_or_default(),
-            });
-        }
-        transmits
     }
 }

@@ -12,7 +12,7 @@
 //! The driver owns time: it offers packets ([`Buffer::offer`]), hands in PFC frames
 //! ([`Buffer::hear`]), asks ports that are ready for their next frame ([`Buffer::next_ready`],
 //! [`Buffer::transmit`]), asks again when that frame has left ([`Departure::until`]), and comes
-//! back at [`Buffer::next_timer`].
+//! back at [`Buffer::next_timer`]. In a [`Device`](crate::Device) the egress does all of this.
 
 mod config;
 mod counters;
@@ -93,7 +93,7 @@ pub enum Refusal {
     Port(PortId),
 }
 
-/// A frame that has started to leave. Its bytes: [`Buffer::leaving`].
+/// A frame that has started to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// When its last bit leaves: the time to ask the port again.
@@ -104,7 +104,9 @@ pub struct Departure {
     pub padding: u32,
     /// The queue it came from; nothing for a PFC frame.
     pub class: Option<Priority>,
-    /// The number of its bytes; those of a PFC frame are [`Buffer::pfc`].
+    /// ING_PRIO: the class that it is charged to at its input port; zero for a PFC frame.
+    pub ing_prio: Priority,
+    /// The number of its bytes.
     frame: u32,
 }
 
@@ -215,8 +217,6 @@ pub struct Buffer {
     timers: BinaryHeap<Reverse<Timer>>,
     /// When the first of them goes off.
     soonest: Option<Nanos>,
-    /// The PFC frame sent last.
-    pfc: [u8; pfc::FRAME_LEN],
     chance: u64,
     counters: BufferCounters,
     pause_log: Option<Vec<PauseEdge>>,
@@ -265,7 +265,6 @@ impl Buffer {
             ready: VecDeque::new(),
             timers: BinaryHeap::new(),
             soonest: None,
-            pfc: [0; pfc::FRAME_LEN],
             counters: BufferCounters::default(),
             pause_log: None,
         })
@@ -473,6 +472,7 @@ impl Buffer {
                 port.waiting &= !bit(class);
             }
             port.classes[at].counters.evicted += 1;
+            self.store.free(evicted.frame);
             self.counters.evicted += 1;
             self.release(
                 now,
@@ -598,31 +598,32 @@ impl Buffer {
         None
     }
 
-    /// [`Buffer::start`], with the frame's bytes in the place of those of `into`.
+    /// Ends what is on a port's wire, if its time has come, and starts the next frame, whose bytes
+    /// take the place of those of `into`. Nothing if the port is busy, down, paused, or has nothing
+    /// to send.
     pub fn transmit(&mut self, now: Nanos, id: PortId, into: &mut Vec<u8>) -> Option<Departure> {
         let departure = self.start(now, id)?;
         into.clear();
         into.extend_from_slice(self.leaving(&departure));
+        self.free(&departure);
         Some(departure)
     }
 
-    /// The bytes of the frame that [`Buffer::start`] started last, but for its padding.
-    #[must_use]
+    /// The bytes of a frame that has started, but for its padding.
     #[inline]
-    pub fn leaving(&self, departure: &Departure) -> &[u8] {
-        match departure.class {
-            Some(_) => {
-                let length = departure.length.get() as usize;
-                let held = length - departure.padding as usize;
-                self.store.bytes(departure.frame, held)
-            }
-            None => &self.pfc,
-        }
+    pub(crate) fn leaving(&self, departure: &Departure) -> &[u8] {
+        let held = departure.length.get() as usize - departure.padding as usize;
+        self.store.bytes(departure.frame, held)
     }
 
-    /// Ends what is on a port's wire, if its time has come, and starts the next frame. Nothing if
-    /// the port is busy, down, paused, or has nothing to send.
-    pub fn start(&mut self, now: Nanos, id: PortId) -> Option<Departure> {
+    /// The bytes of a frame that has started are not needed any more.
+    #[inline]
+    pub(crate) fn free(&mut self, departure: &Departure) {
+        self.store.free(departure.frame);
+    }
+
+    /// [`Buffer::transmit`], but the frame's bytes stay in the buffer until [`Buffer::free`].
+    pub(crate) fn start(&mut self, now: Nanos, id: PortId) -> Option<Departure> {
         let at = usize::from(id.get());
         let port = self.ports.get_mut(at)?.as_mut()?;
         if now < port.free_at || !port.up {
@@ -645,7 +646,7 @@ impl Buffer {
         let overhead = self.config.wire_overhead.get();
         let port = self.ports.get_mut(at)?.as_mut()?;
         if port.says {
-            self.pfc = port.say.to_bytes();
+            let frame = self.store.keep(&port.say.to_bytes());
             port.say.times = [None; CLASSES];
             port.says = false;
             port.wire = Wire::Pfc;
@@ -655,7 +656,8 @@ impl Buffer {
                 length: Bytes::new(length),
                 padding: 0,
                 class: None,
-                frame: 0,
+                ing_prio: Priority::default(),
+                frame,
             });
         }
         let ready = port.waiting & !port.paused;
@@ -697,6 +699,7 @@ impl Buffer {
             length: Bytes::new(length.into()),
             padding: packet.padding,
             class: Some(Priority::new(class)),
+            ing_prio: Priority::new(packet.in_class),
             frame: packet.frame,
         })
     }
@@ -730,6 +733,7 @@ impl Buffer {
             && let Some(packet) = self.store.pop_at(&mut port.classes[at].queue, 0)
         {
             port.classes[at].counters.flushed += 1;
+            self.store.free(packet.frame);
             self.counters.flushed += 1;
             flushed += 1;
             self.release(now, packet.in_port, packet.in_class, packet.length.into());

@@ -120,8 +120,8 @@ impl Store {
         places.map(|place| self.ranks[place])
     }
 
-    /// Takes the packet off a queue that is so far from its head. Its bytes stay in
-    /// [`Store::bytes`] until the next push.
+    /// Takes the packet off a queue that is so far from its head. Its bytes stay until
+    /// [`Store::free`].
     #[inline]
     pub(super) fn pop_at(&mut self, queue: &mut Fifo, place: u32) -> Option<Waiting> {
         let packet = match place {
@@ -133,8 +133,18 @@ impl Store {
             self.frames.prefetch(next.frame);
         }
         queue.bytes -= u64::from(packet.length);
-        self.frames.free(packet.frame);
         Some(packet)
+    }
+
+    /// Keeps bytes that wait in no queue; their number.
+    pub(super) fn keep(&mut self, bytes: &[u8]) -> u32 {
+        self.frames.put(bytes)
+    }
+
+    /// Gives the memory of a packet's bytes back.
+    #[inline]
+    pub(super) fn free(&mut self, frame: u32) {
+        self.frames.free(frame);
     }
 
     /// The bytes of a packet, of which so many are held.

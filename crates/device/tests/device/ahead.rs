@@ -1,13 +1,13 @@
-//! Frames on which the program was run before they were taken in.
+//! Frames on which the program was run before they were accepted.
 
-use device::{Ahead, Bench, Device};
+use device::{Device, Egress, Frame, Scratch};
 use p4exec::Interpreter;
 use proptest::prelude::*;
 use quantities::{Nanos, Priority};
 use wire::pfc::{self, Quanta};
 
 use super::net::{self, port};
-use super::ports::switch;
+use super::ports::{drain, switch};
 
 /// Ports of the switch; number 1 is down, and there is no number 4.
 const PORTS: [u16; 4] = [0, 1, 2, 3];
@@ -36,9 +36,11 @@ impl Arriving {
 
 fn lossless_switch() -> Device<Interpreter> {
     let mut device = switch(&PORTS);
-    device.set_port_up(port(1), false).expect("port 1");
+    device
+        .set_link_up(Nanos::default(), port(1), false)
+        .expect("port 1");
     let config = net::config(4, net::HEADROOM);
-    device.set_buffer(Some(config)).expect("it works");
+    device.set_egress(Egress::buffer(config).expect("it works"));
     device
 }
 
@@ -54,37 +56,32 @@ proptest! {
     /// Whether the program ran on all frames at once or on each when it came makes no difference:
     /// what is lost and why, counters, queues, and what is sent.
     #[test]
-    fn frames_run_ahead_are_taken_in_as_if_the_program_ran_then(
+    fn frames_looked_ahead_at_are_accepted_as_if_the_program_ran_then(
         frames in proptest::collection::vec((0u16..5, arriving(), 0u32..1_500, 1u64..400), 0..60),
     ) {
         let frames: Vec<_> = frames.into_iter().map(|(at, what, padding, gap)| (port(at), what.bytes(), padding, gap)).collect();
-        let (mut plain, mut ahead_of) = (lossless_switch(), lossless_switch());
-        let (mut bench, mut ahead) = (Bench::default(), Ahead::default());
+        let (mut plain, mut ahead) = (lossless_switch(), lossless_switch());
+        let mut scratch = Scratch::default();
         let packets: Vec<_> = frames
             .iter()
-            .filter(|(at, bytes, ..)| ahead_of.is_for_program(*at, bytes))
+            .filter(|(at, bytes, ..)| ahead.runs_program(&Frame::new(*at, bytes)))
             .map(|(at, bytes, ..)| (*at, bytes.as_slice()))
             .collect();
-        ahead_of.run_ahead(Nanos::default(), &packets, &mut ahead);
+        ahead.look_ahead(&mut scratch, Nanos::default(), &packets);
         let mut now = Nanos::default();
         for (at, bytes, padding, gap) in &frames {
             now = Nanos::new(now.get() + gap);
-            plain.accept(now, *at, bytes, *padding);
-            if ahead_of.is_for_program(*at, bytes) {
-                let lengths = (bytes.len() + *padding as usize, *padding);
-                ahead_of.accept_ahead((&mut bench, &mut ahead), now, *at, lengths);
-            } else {
-                ahead_of.accept_on(&mut bench, now, *at, (bytes, *padding));
-            }
-            prop_assert_eq!(plain.drops(), bench.drops());
+            let mut frame = Frame { padding: *padding, ..Frame::new(*at, bytes) };
+            plain.accept(now, &[frame]);
+            frame.looked_ahead = ahead.runs_program(&frame);
+            ahead.accept_with(&mut scratch, now, &[frame]);
+            prop_assert_eq!(plain.drops(), scratch.drops());
+            prop_assert_eq!(drain(&mut plain, now), drain(&mut ahead, now));
+            prop_assert_eq!(plain.poll_timeout(), ahead.poll_timeout());
             for at in PORTS.map(port) {
-                prop_assert_eq!(plain.counters(at), ahead_of.counters(at));
-                let [mut one, mut other] = [Vec::new(), Vec::new()];
-                let departures = (plain.transmit(now, at, &mut one), ahead_of.transmit(now, at, &mut other));
-                prop_assert_eq!(departures.0.map(|d| (d.until, d.length, d.class)), departures.1.map(|d| (d.until, d.length, d.class)));
-                prop_assert_eq!(one, other);
+                prop_assert_eq!(plain.counters(at), ahead.counters(at));
             }
-            let [one, other] = [&plain, &ahead_of].map(|device| device.buffer().unwrap());
+            let [one, other] = [&plain, &ahead].map(|device| device.buffer().unwrap());
             prop_assert_eq!(one.counters(), other.counters());
             prop_assert!(one.queues().eq(other.queues()));
         }
@@ -95,22 +92,21 @@ proptest! {
     #[test]
     fn a_port_that_went_down_loses_its_frames_alone(from in proptest::collection::vec(prop_oneof![Just(2u16), Just(3)], 1..20)) {
         let mut device = lossless_switch();
-        let (mut bench, mut ahead) = (Bench::default(), Ahead::default());
+        let mut scratch = Scratch::default();
         let frames: Vec<_> = (0u8..).zip(&from).map(|(number, &at)| (port(at), vec![0, 2, 0, number])).collect();
         let packets: Vec<_> = frames.iter().map(|(at, bytes)| (*at, bytes.as_slice())).collect();
-        device.run_ahead(Nanos::default(), &packets, &mut ahead);
-        device.set_port_up(port(2), false).unwrap();
-        for (at, _) in &frames {
-            device.accept_ahead((&mut bench, &mut ahead), Nanos::default(), *at, (4, 0));
+        device.look_ahead(&mut scratch, Nanos::default(), &packets);
+        device.set_link_up(Nanos::default(), port(2), false).unwrap();
+        for (at, bytes) in &frames {
+            let frame = Frame { looked_ahead: true, ..Frame::new(*at, bytes) };
+            device.accept_with(&mut scratch, Nanos::default(), &[frame]);
             let lost = if *at == port(2) { vec![device::DeviceDrop::PortDown(*at)] } else { Vec::new() };
-            prop_assert_eq!(bench.drops(), lost);
+            prop_assert_eq!(scratch.drops(), lost);
         }
         let taken = from.iter().filter(|&&at| at == 3).count() as u64;
         prop_assert_eq!(device.buffer().unwrap().counters().accepted, taken);
-        let mut sent = Vec::new();
         let first = (0u8..).zip(&from).find(|(_, at)| **at == 3).map(|(number, _)| number);
-        let departure = device.transmit(Nanos::default(), port(0), &mut sent);
-        prop_assert_eq!(departure.is_some(), first.is_some());
-        prop_assert_eq!(sent.get(3).copied(), first);
+        let sent = drain(&mut device, Nanos::default());
+        prop_assert_eq!(sent.first().map(|(_, bytes, ..)| bytes[3]), first);
     }
 }

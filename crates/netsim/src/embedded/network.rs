@@ -18,7 +18,7 @@ use p4gen::targets::V1MODEL;
 use p4ir::ValidProgram;
 use p4runtime::{NameError, P4InfoIndex};
 use plan::{CarrierKind, CheckedPlan, ClassId, NewTag};
-use quantities::PortId;
+use quantities::{Nanos, PortId};
 use thiserror::Error;
 use topology::routes::RouteError;
 use topology::routes::forwarding::{Forwarding, SwitchTables};
@@ -308,7 +308,7 @@ impl Network {
         for (port, peer) in self.topology.peers(switch) {
             if !self.topology.is_live(peer.link) {
                 // The port is plugged, so the device has it.
-                let _ = device.set_port_up(port, false);
+                let _ = device.set_link_up(Nanos::new(0), port, false);
             }
         }
         Ok(device)

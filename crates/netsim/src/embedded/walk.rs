@@ -268,40 +268,38 @@ impl Network {
         let name = self.topology().switch(switch).name.clone();
         let device = self.device(switch)?;
         let mut watched = Watched::default();
-        let mut sent = device.receive_traced(Nanos::new(0), port, bytes, &mut watched);
-        let drops = device.drops().to_vec();
-        let first = if sent.is_empty() {
-            None
-        } else {
-            Some(sent.remove(0))
-        };
+        let now = Nanos::new(0);
+        device.accept_traced(now, port, bytes, &mut watched);
+        let first = device.poll_transmit(now).map(|sent| {
+            let priorities = (sent.ing_prio, sent.eg_prio);
+            (sent.port, sent.bytes.to_vec(), priorities)
+        });
+        // The walk follows one packet; copies end here.
+        while device.poll_transmit(now).is_some() {}
+        let reason = device.drops().first().map(ToString::to_string);
         let code_before = self.code(bytes);
-        let code_after = first.as_ref().and_then(|t| self.code(&t.bytes));
+        let code_after = first.as_ref().and_then(|(_, sent, _)| self.code(sent));
+        let (ing_prio, eg_prio) = first.as_ref().map_or_else(Default::default, |sent| sent.2);
         let hop = Hop {
             switch: name,
             in_port: port,
-            out_port: first.as_ref().map(|t| t.port),
+            out_port: first.as_ref().map(|sent| sent.0),
             tables: watched.events.iter().filter_map(table_step).collect(),
             code_before,
             code_after,
             header_before: self.header(bytes),
-            header_after: first.as_ref().and_then(|t| self.header(&t.bytes)),
+            header_after: first.as_ref().and_then(|sent| self.header(&sent.1)),
             tag_before: self.tag(code_before),
             tag_after: self.tag(code_after),
-            ing_prio: first
-                .as_ref()
-                .map_or_else(Priority::default, |t| t.ing_prio),
-            eg_prio: first.as_ref().map_or_else(Priority::default, |t| t.eg_prio),
+            ing_prio,
+            eg_prio,
             bytes_before: hex(bytes),
-            bytes_after: first.as_ref().map(|t| hex(&t.bytes)),
+            bytes_after: first.as_ref().map(|sent| hex(&sent.1)),
             lines: watched.lines.into_iter().collect(),
         };
-        let outcome = first.map(|t| (t.port, t.bytes)).ok_or_else(|| {
-            drops.first().map_or_else(
-                || "the program sent nothing".to_owned(),
-                ToString::to_string,
-            )
-        });
+        let outcome = first
+            .map(|(port, bytes, _)| (port, bytes))
+            .ok_or_else(|| reason.unwrap_or_else(|| "the program sent nothing".to_owned()));
         Ok((hop, outcome))
     }
 

@@ -232,6 +232,13 @@ impl<T: Copy + Owned> Calendar<T> {
         Some((entry.at, entry.what))
     }
 
+    /// The next event of the turn under way, as far as it is known.
+    #[inline]
+    pub(super) fn peek(&self) -> Option<(u64, T)> {
+        let entry = self.today.get(self.over)?;
+        Some((entry.at, entry.what))
+    }
+
     /// When the next event is, between windows.
     pub(super) fn first(&self) -> Option<u64> {
         let near = self.next_full().and_then(|day| {

@@ -16,10 +16,8 @@ pub(super) enum EventKind {
     AtSwitch,
     /// The same, of a frame on which the switch's program has been run.
     Processed,
-    /// A switch's port has sent its frame.
-    Free,
-    /// A switch's timers.
-    Timers,
+    /// A switch has something to do.
+    Due,
     /// A frame has arrived at a host.
     AtHost,
     /// A frame that has arrived at a host reaches who acts on it.
@@ -43,14 +41,13 @@ impl EventKind {
         match number {
             0 => Self::AtSwitch,
             1 => Self::Processed,
-            2 => Self::Free,
-            3 => Self::Timers,
-            4 => Self::AtHost,
-            5 => Self::InHost,
-            6 => Self::Wake,
-            7 => Self::Job,
-            8 => Self::Word,
-            9 => Self::Flow,
+            2 => Self::Due,
+            3 => Self::AtHost,
+            4 => Self::InHost,
+            5 => Self::Wake,
+            6 => Self::Job,
+            7 => Self::Word,
+            8 => Self::Flow,
             _ => Self::Pause,
         }
     }
@@ -118,6 +115,12 @@ impl Event {
         EventKind::of(self.what as u16)
     }
 
+    /// Whether a frame arrives at a switch.
+    #[inline]
+    pub(super) const fn is_at_switch(self) -> bool {
+        matches!(self.kind(), EventKind::AtSwitch | EventKind::Processed)
+    }
+
     #[inline]
     const fn precedence(self) -> Precedence {
         match self.kind() {
@@ -163,7 +166,7 @@ impl Owned for Event {
     fn owner(&self) -> u32 {
         let switch = matches!(
             self.kind(),
-            EventKind::AtSwitch | EventKind::Processed | EventKind::Free | EventKind::Timers
+            EventKind::AtSwitch | EventKind::Processed | EventKind::Due
         );
         owner(self.node(), switch)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::buffer::{Frames, Refusal};
-use device::{Ahead, Bench, Device, DeviceDrop};
+use device::{Device, DeviceDrop, Frame, Scratch};
 use p4exec::{Executor as _, FastestExecutor, FastestFrame};
 use quantities::{Nanos, PortId, Priority};
 
@@ -47,7 +47,8 @@ pub(super) struct Part {
     pub(super) switches: Vec<Device<FastestExecutor>>,
     /// By switch and port.
     cables: Vec<Vec<Option<PeerPort>>>,
-    timers: Vec<u64>,
+    /// By switch: when it has an event to come, the earliest last.
+    armed: Vec<Vec<u64>>,
     pub(super) hosts: Hosts,
     /// By host: its switch.
     uplinks: Vec<PeerPort>,
@@ -58,9 +59,7 @@ pub(super) struct Part {
     /// The frame that a host is making.
     made: Vec<u8>,
     /// What all switches work with, one after the other.
-    bench: Bench,
-    /// What the program made of frames of the turn under way.
-    ahead: Ahead,
+    scratch: Scratch,
     /// By switch: whether packets of its program are independent of each other.
     independent: Vec<bool>,
     storage: FastestFrame,
@@ -96,15 +95,14 @@ impl Part {
             number: pieces.number,
             now: 0,
             calendar: Calendar::new(pieces.events_per_microsecond, pieces.groups),
-            timers: vec![u64::MAX; pieces.switches.len()],
+            armed: vec![Vec::new(); pieces.switches.len()],
             cables: pieces.cables,
             hosts: pieces.hosts,
             uplinks: pieces.uplinks,
             wakes: vec![u64::MAX; hosts],
             frames: Frames::default(),
             made: Vec::new(),
-            bench: Bench::default(),
-            ahead: Ahead::default(),
+            scratch: Scratch::default(),
             independent: independent(&pieces.switches),
             switches: pieces.switches,
             storage: FastestFrame::new(),
@@ -139,11 +137,12 @@ impl Part {
             ended = !self.calendar.begin(until);
             while self.calendar.next_group() {
                 self.prefetch_next_group();
-                self.run_ahead();
+                self.look_ahead();
                 while let Some((at, event)) = self.calendar.next() {
                     self.now = at;
                     latest = latest.max(at);
-                    self.events += 1;
+                    // A device counts what it does when something is due.
+                    self.events += u64::from(event.kind() != EventKind::Due);
                     self.happen(event);
                 }
             }
@@ -159,11 +158,10 @@ impl Part {
             EventKind::AtSwitch | EventKind::Processed => self.at_switch(event),
             EventKind::AtHost => self.at_host(event),
             EventKind::InHost => self.in_host(event),
-            EventKind::Free => {
-                self.send(node, PortId::new(event.port()));
-                self.settle(node);
+            EventKind::Due => {
+                self.armed[node].pop();
+                self.transmit(node, Nanos::new(self.now));
             }
-            EventKind::Timers => self.run_timers(node),
             EventKind::Wake => {
                 if self.wakes[node] == self.now {
                     self.wakes[node] = u64::MAX;
@@ -189,8 +187,12 @@ impl Part {
             if matches!(event.kind(), EventKind::AtSwitch | EventKind::AtHost) {
                 self.frames.prefetch(event.number());
             }
-            if matches!(event.kind(), EventKind::AtSwitch | EventKind::Free) {
-                self.switches[event.node() as usize].prefetch(PortId::new(event.port()));
+            match event.kind() {
+                EventKind::AtSwitch => {
+                    self.switches[event.node() as usize].prefetch(PortId::new(event.port()));
+                }
+                EventKind::Due => self.switches[event.node() as usize].prefetch_transmit(),
+                _ => {}
             }
         }
     }
@@ -198,7 +200,7 @@ impl Part {
     /// Runs a switch's program on the frames that arrive there in the turn that begins, all at
     /// once, where that makes no difference: no packet leaves anything to another one, and tables
     /// and links change between windows alone.
-    fn run_ahead(&mut self) {
+    fn look_ahead(&mut self) {
         let arrives = |event: &Event| event.kind() == EventKind::AtSwitch;
         let first = self.calendar.turn_mut().find(|event| arrives(event));
         let Some(node) = first.map(|event| event.node()) else {
@@ -217,7 +219,7 @@ impl Part {
         for event in turn.filter(|event| arrives(event) && event.node() == node) {
             let bytes = self.frames.get(event.number(), event.held().into());
             let port = PortId::new(event.port());
-            if device.is_for_program(port, bytes)
+            if device.runs_program(&Frame::new(port, bytes))
                 && let Some(place) = packets.get_mut(count)
             {
                 *event = event.with_kind(EventKind::Processed);
@@ -225,7 +227,7 @@ impl Part {
                 count += 1;
             }
         }
-        device.run_ahead(Nanos::new(self.now), &packets[..count], &mut self.ahead);
+        device.look_ahead(&mut self.scratch, Nanos::new(self.now), &packets[..count]);
     }
 
     /// Takes in what another part has sent.
@@ -248,20 +250,21 @@ impl Part {
 
     fn at_switch(&mut self, event: Event) {
         let switch = event.node() as usize;
-        let (now, port) = (Nanos::new(self.now), PortId::new(event.port()));
-        let padding = event.padding().into();
-        if event.kind() == EventKind::Processed {
-            let length = usize::from(event.held()) + usize::from(event.padding());
-            let places = (&mut self.bench, &mut self.ahead);
-            self.switches[switch].accept_ahead(places, now, port, (length, padding));
-        } else {
+        let now = Nanos::new(self.now);
+        let looked_ahead = event.kind() == EventKind::Processed;
+        if !looked_ahead {
             self.hand_storage_to(switch);
-            let bytes = self.frames.get(event.number(), event.held().into());
-            self.switches[switch].accept_on(&mut self.bench, now, port, (bytes, padding));
         }
+        let frame = Frame {
+            port: PortId::new(event.port()),
+            bytes: self.frames.get(event.number(), event.held().into()),
+            padding: event.padding().into(),
+            looked_ahead,
+        };
+        self.switches[switch].accept_with(&mut self.scratch, now, &[frame]);
         self.frames.free(event.number());
         self.hops += 1;
-        for drop in self.bench.drops() {
+        for drop in self.scratch.drops() {
             match drop {
                 DeviceDrop::Buffer(Refusal::Lossless { .. }) => self.losses.lossless += 1,
                 DeviceDrop::Buffer(Refusal::Lossy(_)) => self.losses.lossy += 1,
@@ -273,7 +276,14 @@ impl Part {
                 }
             }
         }
-        self.settle(switch);
+        // What is due at this moment comes after all frames that arrive in it.
+        let next = self.calendar.peek();
+        let more = next.is_some_and(|(at, next)| {
+            at == self.now && next.is_at_switch() && next.node() == event.node()
+        });
+        if !more {
+            self.transmit(switch, now);
+        }
     }
 
     /// Has a switch work with the storage that all share, if it does not already.
@@ -289,51 +299,40 @@ impl Part {
         self.working = Some(switch);
     }
 
-    /// Asks the ports that are ready, and sees that timers are run.
-    pub(super) fn settle(&mut self, switch: usize) {
-        let next = |part: &mut Self| part.switches[switch].buffer_mut()?.next_ready();
-        while let Some(port) = next(self) {
-            self.send(switch, port);
+    /// Puts on the cables what a switch sends up to `due`, and notes when it has something to do
+    /// again.
+    fn transmit(&mut self, switch: usize, due: Nanos) {
+        let device = &mut self.switches[switch];
+        let before = device.tasks();
+        while let Some(sent) = device.poll_transmit(due) {
+            let port = usize::from(sent.port.get());
+            let Some(Some(far)) = self.cables[switch].get(port) else {
+                continue;
+            };
+            let at = on_cable(self.now, sent.until.get(), far);
+            let arrival = far.arrival(sent.bytes, sent.padding);
+            if far.part == self.number {
+                let arrival = arrival.with_number(self.frames.put(sent.bytes));
+                self.calendar.add(at, arrival);
+            } else {
+                self.posts[usize::from(far.part)].add(at, arrival, sent.bytes);
+            }
         }
-        let timer = self.switches[switch].buffer().and_then(|b| b.next_timer());
-        if let Some(at) = timer.map(Nanos::get)
-            && at < self.timers[switch]
+        self.events += device.tasks() - before;
+        let armed = &mut self.armed[switch];
+        if let Some(at) = device.poll_timeout().map(Nanos::get)
+            && armed.last().is_none_or(|earliest| at < *earliest)
         {
-            self.timers[switch] = at;
-            let timers = Event::new(EventKind::Timers, switch as u32, 0);
-            self.calendar.add(at, timers);
+            armed.push(at);
+            let due = Event::new(EventKind::Due, switch as u32, 0);
+            self.calendar.add(at, due);
         }
     }
 
-    fn run_timers(&mut self, switch: usize) {
-        if self.timers[switch] == self.now {
-            self.timers[switch] = u64::MAX;
-        }
-        if let Some(buffer) = self.switches[switch].buffer_mut() {
-            buffer.run_timers(Nanos::new(self.now));
-        }
-        self.settle(switch);
-    }
-
-    fn send(&mut self, switch: usize, port: PortId) {
-        let now = Nanos::new(self.now);
-        let Some((departure, bytes)) = self.switches[switch].start(now, port) else {
-            return;
-        };
-        let until = departure.until.get();
-        let free = Event::new(EventKind::Free, switch as u32, port.get());
-        self.calendar.add(until, free);
-        let Some(Some(far)) = self.cables[switch].get(usize::from(port.get())) else {
-            return;
-        };
-        let at = on_cable(self.now, until, far);
-        let arrival = far.arrival(bytes, departure.padding);
-        if far.part == self.number {
-            let arrival = arrival.with_number(self.frames.put(bytes));
-            self.calendar.add(at, arrival);
-        } else {
-            self.posts[usize::from(far.part)].add(at, arrival, bytes);
-        }
+    /// Puts on the cables what a change of a switch between two events has set off. What is due at
+    /// this moment comes after the frames that arrive in it.
+    pub(super) fn follow_up(&mut self, switch: usize) {
+        self.transmit(switch, Nanos::new(self.now) - Nanos::new(1));
     }
 
     fn at_host(&mut self, event: Event) {
@@ -456,9 +455,10 @@ impl Part {
         let device = &mut self.switches[switch];
         let flushed = |d: &Device<FastestExecutor>| d.buffer().map_or(0, |b| b.counters().flushed);
         let before = flushed(device);
-        device.set_link_up(Nanos::new(self.now), port, up);
+        // Cables are plugged into ports that there are.
+        let _ = device.set_link_up(Nanos::new(self.now), port, up);
         self.losses.link_down += flushed(device) - before;
-        self.settle(switch);
+        self.follow_up(switch);
     }
 
     /// The link of a host's card fails or works again.

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use device::buffer::Buffer;
 use plan::CheckedPlan;
-use quantities::{PortId, Priority, Progress};
+use quantities::{Nanos, PortId, Priority, Progress};
 use serde::Serialize;
 use topology::LinkId;
 use topology::routes::forwarding::Reroute;
@@ -240,7 +241,10 @@ impl Session {
         let mut sent = Vec::new();
         let mut buffers = Vec::with_capacity(topology.switches().len());
         for switch in topology.switch_ids() {
-            let Some(buffer) = world.device_mut(switch.index()).buffer_mut() else {
+            let now = Nanos::new(world.whole.now);
+            let device = world.device_mut(switch.index());
+            let edges = device.change_buffer(now, Buffer::take_pauses);
+            let Some(buffer) = device.buffer() else {
                 buffers.push(0);
                 continue;
             };
@@ -267,7 +271,7 @@ impl Session {
                     sent.push((number, port, bytes_sent));
                 }
             }
-            let edges = buffer.take_pauses().into_iter();
+            let edges = edges.into_iter().flatten();
             let edges = edges.map(|edge| (number, edge));
             world.whole.trace.pauses.extend(edges);
         }

@@ -1,6 +1,6 @@
 //! The world before anything happens in it.
 
-use device::Device;
+use device::{Device, Egress};
 use quantities::PortId;
 
 use super::event::PeerPort;
@@ -34,7 +34,7 @@ pub(super) fn world(
         let mut device = Device::new(live.executor(id)?, ports);
         let name = &topology.switch(id).name;
         let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
-        device.set_buffer(Some(config.clone())).map_err(wrong)?;
+        device.set_egress(Egress::buffer(config.clone()).map_err(wrong)?);
         switches.push(device);
     }
     let end = scenario.duration.0.get();

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use device::Device;
-use device::buffer::PauseEdge;
+use device::buffer::{Buffer, PauseEdge};
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
 use p4exec::FastestExecutor;
 use quantities::{Nanos, PortId, Priority, Progress};
@@ -125,8 +125,9 @@ impl World {
     pub(super) fn new(mut parts: Parts) -> Self {
         let series = parts.hosts.named + parts.hosts.workloads.demand.all.len();
         if parts.observe {
-            let buffers = parts.switches.iter_mut().filter_map(Device::buffer_mut);
-            buffers.for_each(device::buffer::Buffer::log_pauses);
+            for device in &mut parts.switches {
+                device.change_buffer(Nanos::new(0), Buffer::log_pauses);
+            }
         }
         let mut whole = Whole {
             now: 0,
@@ -484,7 +485,8 @@ impl Whole {
         }
         for (number, &(part, place)) in self.places.iter().enumerate() {
             let switch = &mut parts[usize::from(part)].switches[place as usize];
-            let Some(buffer) = switch.buffer_mut() else {
+            let edges = switch.change_buffer(Nanos::new(self.now), Buffer::take_pauses);
+            let Some(buffer) = switch.buffer() else {
                 continue;
             };
             let used = u32::try_from(buffer.used().get()).unwrap_or(u32::MAX);
@@ -499,7 +501,7 @@ impl Whole {
                 let queues = self.trace.queues.entry(queue).or_default();
                 queues.push((point, bytes));
             }
-            let edges = buffer.take_pauses().into_iter();
+            let edges = edges.into_iter().flatten();
             let edges = edges.map(|edge| (number as u32, edge));
             self.trace.pauses.extend(edges);
         }
@@ -513,9 +515,10 @@ impl Whole {
         };
         for (number, &(part, place)) in self.places.iter().enumerate() {
             let part = &mut parts[usize::from(part)];
-            let buffer = part.switches[place as usize].buffer_mut();
-            if buffer.is_some_and(|buffer| watchdog.look(self.now, number, buffer)) {
-                part.settle(place as usize);
+            let look = |buffer: &mut Buffer| watchdog.look(self.now, number, buffer);
+            let device = &mut part.switches[place as usize];
+            if device.change_buffer(Nanos::new(self.now), look) == Some(true) {
+                part.follow_up(place as usize);
             }
         }
         self.add(watchdog.next(self.now), Turn::Watch);
@@ -525,7 +528,7 @@ impl Whole {
     fn look(&mut self, parts: &[&mut Part]) {
         let devices = parts.iter().flat_map(|part| &part.switches);
         let mut buffers = devices.filter_map(Device::buffer);
-        if !buffers.any(device::buffer::Buffer::holds_back) {
+        if !buffers.any(Buffer::holds_back) {
             return;
         }
         let numbered = || {

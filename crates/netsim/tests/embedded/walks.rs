@@ -2,6 +2,7 @@
 //! on random walks, through the generated program and entries of every carrier and rule form.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use device::Frame;
 use netsim::embedded::Network;
 use p4exec::tables::key::FieldMatch;
 use p4exec::tables::{ActionCall, EntryAction, EntryOptions, EntryPriority, NewEntry};
@@ -217,12 +218,10 @@ fn follow(
     let (mut hops, mut lossless) = (0, 0);
     loop {
         let out_port = routes[switch.index()][usize::from(destination)];
-        let sent = network
-            .device(switch)
-            .unwrap()
-            .receive(Nanos::new(0), port, &bytes);
-        let drops = network.device(switch).unwrap().drops().to_vec();
-        let [transmit] = &sent[..] else {
+        let (device, now) = (network.device(switch).unwrap(), Nanos::new(0));
+        device.accept(now, &[Frame::new(port, &bytes)]);
+        let drops = device.drops().to_vec();
+        let Some(transmit) = device.poll_transmit(now) else {
             assert_eq!(
                 hops,
                 usize::from(HOPS) - 1,
@@ -230,13 +229,16 @@ fn follow(
             );
             return (hops, lossless);
         };
+        let sent = transmit.bytes.to_vec();
+        let priorities = (transmit.ing_prio, transmit.eg_prio);
         assert_eq!(transmit.port, out_port);
+        assert_eq!(device.poll_transmit(now), None);
         let (mut ingress, egress, left) = expected(&plan, switch, code, port, out_port);
         if maps && egress == LOSSY_PRIORITY {
             // The priority group is chosen before the egress port is known.
             let arrived = plan.tagging().priority(carrier.decode(TagCode::new(code)));
-            assert!([LOSSY_PRIORITY, arrived].contains(&transmit.ing_prio));
-            ingress = transmit.ing_prio;
+            assert!([LOSSY_PRIORITY, arrived].contains(&priorities.0));
+            ingress = priorities.0;
         }
         let place = format!(
             "{} in {port} out {out_port}, code {code}, carrier {:?}, form {:?}",
@@ -244,22 +246,18 @@ fn follow(
             carrier.kind,
             plan.tagging().form
         );
-        assert_eq!(
-            (transmit.ing_prio, transmit.eg_prio),
-            (ingress, egress),
-            "{place}"
-        );
+        assert_eq!(priorities, (ingress, egress), "{place}");
         hops += 1;
         lossless += usize::from(egress != LOSSY_PRIORITY);
         let peer = topology.peer(switch, out_port).unwrap();
         let faces_host = matches!(peer.end.node, NodeId::Host(_));
         if !faces_host || carrier.kind == CarrierKind::Dscp {
-            assert_eq!(network.code(&transmit.bytes), Some(left), "{place}");
+            assert_eq!(network.code(&sent), Some(left), "{place}");
         }
         let NodeId::Switch(next) = peer.end.node else {
             return (hops, lossless);
         };
-        (switch, port, code, bytes) = (next, peer.end.port, left, transmit.bytes.clone());
+        (switch, port, code, bytes) = (next, peer.end.port, left, sent);
     }
 }
 

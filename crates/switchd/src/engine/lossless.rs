@@ -1,23 +1,10 @@
-//! The lossless switch on a real clock: what the simulator does with its calendar, the data-plane
-//! thread does here.
-//!
-//! Ports hold their rate by themselves: the time at which a frame's last bit would leave is
-//! computed, and the next frame is handed to the wire when that has come. A thread that wakes late
-//! makes up for it, up to [`CATCH_UP`]: it acts at the times at which it should have, so that a
-//! busy port keeps its rate on average whatever the scheduler does.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! What a lossless switch tells of itself: its buffer, its ports, and what it lost.
 
 use device::buffer::{Buffer, BufferCounters, ClassCounters, HeldBack, Refusal, Snapshot, Wait};
-use device::{Device, DeviceDrop};
+use device::{DeviceDrop, Frame};
 use quantities::{BitRate, Bytes, Nanos, PortId, Priority};
 use serde::{Deserialize, Serialize};
-
-use super::BoxedExecutor;
-
-/// How late a frame may be and still count as sent in time.
-const CATCH_UP: u64 = 20_000_000;
+use wire::ethernet::is_mac_control;
 
 /// What a lossless switch lost, by cause, and what it processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,84 +21,21 @@ pub struct Totals {
     pub link_down: u64,
 }
 
-/// Drives a device's buffer.
-#[derive(Debug, Default)]
-pub(super) struct Pump {
-    /// When ports have sent what is on their wire.
-    free: BinaryHeap<Reverse<(Nanos, PortId)>>,
-    frame: Vec<u8>,
-    pub(super) totals: Totals,
-}
-
-impl Pump {
-    /// Takes frames in.
-    pub(super) fn accept(
-        &mut self,
-        device: &mut Device<BoxedExecutor>,
-        now: Nanos,
-        packets: &[(PortId, &[u8])],
-    ) {
-        for &(port, bytes) in packets {
-            device.accept(now, port, bytes, 0);
-            self.totals.processed += u64::from(!wire::ethernet::is_mac_control(bytes));
-            for drop in device.drops() {
-                *match drop {
-                    DeviceDrop::Buffer(Refusal::Lossless { .. }) => &mut self.totals.lossless,
-                    DeviceDrop::Buffer(Refusal::Lossy(_)) => &mut self.totals.lossy,
-                    DeviceDrop::Program(_) => &mut self.totals.program,
-                    DeviceDrop::PortDown(_) | DeviceDrop::NoSuchPort(_) | DeviceDrop::Buffer(_) => {
-                        &mut self.totals.link_down
-                    }
-                } += 1;
-            }
-        }
-    }
-
-    /// Hands over the frames whose time has come: port, class (nothing for PFC), bytes.
-    pub(super) fn run(
-        &mut self,
-        device: &mut Device<BoxedExecutor>,
-        now: Nanos,
-        mut send: impl FnMut(PortId, Option<Priority>, &[u8]),
-    ) {
-        let earliest = now.get().saturating_sub(CATCH_UP);
-        loop {
-            let Some(buffer) = device.buffer_mut() else {
-                return;
-            };
-            let ready = buffer.next_ready();
-            let (at, port) = match (ready, self.due(buffer)) {
-                (Some(port), _) => (now, port),
-                (None, Some(due)) if due <= now => {
-                    let at = Nanos::new(due.get().max(earliest));
-                    match self.free.peek() {
-                        Some(&Reverse((free, port))) if free <= due => {
-                            self.free.pop();
-                            (at, port)
-                        }
-                        _ => {
-                            buffer.run_timers(at);
-                            continue;
-                        }
-                    }
+impl Totals {
+    /// Counts a burst, and what was lost of it.
+    pub(super) fn count(&mut self, burst: &[Frame<'_>], drops: &[DeviceDrop]) {
+        let processed = burst.iter().filter(|frame| !is_mac_control(frame.bytes));
+        self.processed += processed.count() as u64;
+        for drop in drops {
+            *match drop {
+                DeviceDrop::Buffer(Refusal::Lossless { .. }) => &mut self.lossless,
+                DeviceDrop::Buffer(Refusal::Lossy(_)) => &mut self.lossy,
+                DeviceDrop::Program(_) => &mut self.program,
+                DeviceDrop::PortDown(_) | DeviceDrop::NoSuchPort(_) | DeviceDrop::Buffer(_) => {
+                    &mut self.link_down
                 }
-                _ => return,
-            };
-            if let Some(departure) = device.transmit(at, port, &mut self.frame) {
-                self.free.push(Reverse((departure.until, port)));
-                send(port, departure.class, &self.frame);
-            }
+            } += 1;
         }
-    }
-
-    fn due(&self, buffer: &Buffer) -> Option<Nanos> {
-        let free = self.free.peek().map(|Reverse((at, _))| *at);
-        [free, buffer.next_timer()].into_iter().flatten().min()
-    }
-
-    /// When there is something to do.
-    pub(super) fn next_due(&self, device: &Device<BoxedExecutor>) -> Option<Nanos> {
-        self.due(device.buffer()?)
     }
 }
 

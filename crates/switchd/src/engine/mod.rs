@@ -30,7 +30,8 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::unbounded;
-use device::buffer::{Buffer, BufferConfig, BufferError, PortConfig};
+use device::Egress;
+use device::buffer::{BufferConfig, BufferError, PortConfig};
 use quantities::{BitRate, Bytes, Nanos, PortId};
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -108,10 +109,11 @@ const QUEUES: &str = "egress queues";
 /// What the controller may send of a lossless class beyond the threshold.
 const CPU_HEADROOM: Bytes = Bytes::new(1 << 16);
 
-/// The buffer with a place for the controller's packets.
-fn with_cpu(config: &EngineConfig) -> Result<Option<BufferConfig>, BufferError> {
+/// What packets leave by; a buffer has a place for the controller's packets.
+fn egress(config: &EngineConfig) -> Result<Egress, BufferError> {
     let Some(mut lossless) = config.lossless.clone() else {
-        return Ok(None);
+        let queues = |count| Egress::queues(Some(count), config.cpu_port);
+        return Ok(config.queues.map_or_else(Egress::default, queues));
     };
     let known = |port| lossless.ports.iter().any(|p| p.port == port);
     if let Some(port) = config.cpu_port.filter(|port| !known(*port)) {
@@ -123,7 +125,7 @@ fn with_cpu(config: &EngineConfig) -> Result<Option<BufferConfig>, BufferError> 
             reaction: Nanos::default(),
         });
     }
-    Buffer::new(lossless.clone()).map(|_| Some(lossless))
+    Egress::buffer(lossless)
 }
 
 /// What a thread of the data plane is called, by its number.
@@ -163,11 +165,11 @@ impl Engine {
         config: &EngineConfig,
         ios: Vec<I>,
     ) -> Result<(Self, mpsc::Receiver<Notification>), EngineError> {
-        let lossless = with_cpu(config)?;
+        let egress = egress(config)?;
         if ios.len() > 1 && config.queues.is_some() {
             return Err(EngineError::OneThread(QUEUES));
         }
-        if ios.len() > 1 && lossless.is_some() {
+        if ios.len() > 1 && config.lossless.is_some() {
             return Err(EngineError::OneThread("lossless ports"));
         }
         let (notifier, notifications) = Notifier::new();
@@ -184,7 +186,7 @@ impl Engine {
                 notifier: notifier.another(),
                 origin,
             };
-            planes.push(DataPlane::new(io, inbox, config, lossless.clone()));
+            planes.push(DataPlane::new(io, inbox, config, egress.clone()));
         }
         let mut engine = Self {
             handle: EngineHandle::new(config, origin, ends)?,

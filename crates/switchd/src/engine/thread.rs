@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
-use device::buffer::{Buffer, BufferConfig};
-use device::{Device, EgressQueues, PortCounters, QueueRange, QueueSetting, Taken};
+use device::buffer::Buffer;
+use device::{Device, Egress, Frame, PortCounters, QueueRange, QueueSetting, Queues};
 use p4exec::externs::digest::Digest;
 use p4exec::{Executor as _, RuntimeState};
-use quantities::{Nanos, PortId, Priority};
+use quantities::{Nanos, PortId};
 
 use super::io::{PacketBatch, PortIo};
-use super::lossless::{Pump, Totals};
+use super::lossless::Totals;
 use super::notify::{Notification, Notifier, PortChange};
 use super::plane::{Running, Share};
 use super::{BoxedExecutor, EngineConfig, EngineCounters};
@@ -103,9 +103,9 @@ impl CommandFlag {
     }
 }
 
-/// Ports before the first program: the device needs an executor.
+/// Ports and egress before the first program: the device needs an executor.
 enum Plane {
-    Bare(Vec<(PortId, bool)>),
+    Bare(Vec<(PortId, bool)>, Box<Egress>),
     Running(Box<Running>),
 }
 
@@ -123,41 +123,31 @@ pub(crate) struct DataPlane<I> {
     io: I,
     inbox: Inbox,
     cpu_port: Option<PortId>,
-    /// What shapes packets that leave; `None` while they all leave at once and in order.
-    queues: Option<EgressQueues>,
-    /// The buffer of a lossless switch, until the device has it.
-    lossless: Option<BufferConfig>,
-    pump: Pump,
     plane: Plane,
+    is_lossless: bool,
     counters: EngineCounters,
+    /// What a lossless switch lost.
+    totals: Totals,
     received: PacketBatch,
     sent: PacketBatch,
     digests: Vec<Digest>,
 }
 
 impl<I: PortIo> DataPlane<I> {
-    /// A thread's data plane; `lossless` is the configuration with a place for the controller's
-    /// packets.
-    pub(crate) fn new(
-        io: I,
-        inbox: Inbox,
-        config: &EngineConfig,
-        lossless: Option<BufferConfig>,
-    ) -> Self {
+    /// A thread's data plane, whose packets leave by `egress`.
+    pub(crate) fn new(io: I, inbox: Inbox, config: &EngineConfig, egress: Egress) -> Self {
         let ports = config.ports.iter().chain(&config.cpu_port);
         let mut ports: Vec<_> = ports.map(|p| (*p, true)).collect();
         ports.sort_unstable();
         ports.dedup();
-        let queues = config.queues.map(|count| EgressQueues::new(Some(count)));
         Self {
             io,
             inbox,
             cpu_port: config.cpu_port,
-            queues,
-            lossless,
-            pump: Pump::default(),
-            plane: Plane::Bare(ports),
+            is_lossless: matches!(egress, Egress::Buffer(_)),
+            plane: Plane::Bare(ports, Box::new(egress)),
             counters: EngineCounters::default(),
+            totals: Totals::default(),
             received: PacketBatch::default(),
             sent: PacketBatch::default(),
             digests: Vec::new(),
@@ -168,9 +158,9 @@ impl<I: PortIo> DataPlane<I> {
     pub(crate) fn run(mut self) {
         let mut idle = 0;
         // Ports that hold their rates wait all the time: looking again would cost more than waking.
-        let (patience, finest) = match self.lossless {
-            Some(_) => (1, FINE),
-            None => (IDLE_ROUNDS, FINEST),
+        let (patience, finest) = match self.is_lossless {
+            true => (1, FINE),
+            false => (IDLE_ROUNDS, FINEST),
         };
         loop {
             let Some(commanded) = self.obey() else {
@@ -197,12 +187,11 @@ impl<I: PortIo> DataPlane<I> {
 
     /// Sends packets whose time has come, and says how long nothing needs to be done.
     fn release(&mut self) -> Duration {
-        let queued = self.queues.as_ref().and_then(EgressQueues::next_due);
-        let held = match &self.plane {
-            Plane::Running(running) => self.pump.next_due(&running.device),
-            Plane::Bare(_) => None,
+        let due = match &self.plane {
+            Plane::Running(running) => running.device.poll_timeout(),
+            Plane::Bare(..) => None,
         };
-        let Some(due) = [queued, held].into_iter().flatten().min() else {
+        let Some(due) = due else {
             return LONGEST_SLEEP;
         };
         let now = self.now();
@@ -228,21 +217,23 @@ impl<I: PortIo> DataPlane<I> {
                 break;
             }
             let now = self.now();
-            let end = received.len().min(start + LOOK_EVERY);
-            let packets: Vec<(PortId, &[u8])> = (start..end)
-                .filter_map(|i| received.get(i))
-                .map(|packet| (packet.port, packet.bytes))
-                .collect();
-            self.process(now, &packets);
+            let mut frames = [Frame::new(PortId::new(0), &[]); LOOK_EVERY];
+            let packets = (start..received.len()).filter_map(|i| received.get(i));
+            let mut count = 0;
+            for (place, packet) in frames.iter_mut().zip(packets) {
+                *place = Frame::new(packet.port, packet.bytes);
+                count += 1;
+            }
+            self.accept(now, frames.get(..count).unwrap_or_default());
             self.flush(now);
         }
         self.received = received;
         go_on
     }
 
-    fn process(&mut self, now: Nanos, packets: &[(PortId, &[u8])]) {
+    fn accept(&mut self, now: Nanos, frames: &[Frame<'_>]) {
         let Plane::Running(running) = &mut self.plane else {
-            self.counters.without_program += packets.len() as u64;
+            self.counters.without_program += frames.len() as u64;
             return;
         };
         let shared = running.shares_state();
@@ -253,55 +244,26 @@ impl<I: PortIo> DataPlane<I> {
         } else {
             now
         };
-        let cpu_port = self.cpu_port;
-        let (notifier, sent) = (&mut self.inbox.notifier, &mut self.sent);
-        let queues = &mut self.queues;
-        if device.buffer().is_some() {
-            self.pump.accept(device, now, packets);
-            take_digests(device, &mut self.digests);
-            return;
+        device.accept(now, frames);
+        if self.is_lossless {
+            self.totals.count(frames, device.drops());
         }
-        device.receive_batch(now, packets, |output| {
-            if Some(output.port) == cpu_port {
-                notifier.tell(Notification::PacketIn(output.bytes.to_vec()));
-                Taken::Sent
-            } else if let Some(queues) = queues {
-                match queues.push(now, output.port, output.queue, output.bytes) {
-                    true => Taken::Waits,
-                    false => Taken::Lost,
-                }
-            } else {
-                sent.push(output.port, output.eg_prio, output.bytes);
-                Taken::Sent
-            }
-        });
         take_digests(device, &mut self.digests);
     }
 
+    /// Sends what leaves by now, and tells the control plane what came for it.
     fn flush(&mut self, now: Nanos) {
-        if let Some(queues) = &mut self.queues {
-            let (sent, plane) = (&mut self.sent, &mut self.plane);
-            queues.pop_due(now, |port, queue, packet| {
-                if let Plane::Running(running) = plane
-                    && running.device.depart(port, packet.len())
-                {
-                    sent.push(port, Priority::new(queue), packet);
+        if let Plane::Running(running) = &mut self.plane {
+            while let Some(frame) = running.device.poll_transmit(now) {
+                if Some(frame.port) != self.cpu_port {
+                    let queue = frame.queue.unwrap_or_default();
+                    self.sent.push(frame.port, queue, frame.bytes);
+                } else if frame.queue.is_some() {
+                    // The controller gets no PFC frames.
+                    let packet = Notification::PacketIn(frame.bytes.to_vec());
+                    self.inbox.notifier.tell(packet);
                 }
-            });
-        }
-        if let Plane::Running(running) = &mut self.plane
-            && running.device.buffer().is_some()
-        {
-            let cpu_port = self.cpu_port;
-            let (notifier, sent) = (&mut self.inbox.notifier, &mut self.sent);
-            self.pump
-                .run(&mut running.device, now, |port, class, packet| {
-                    if Some(port) != cpu_port {
-                        sent.push(port, class.unwrap_or_default(), packet);
-                    } else if class.is_some() {
-                        notifier.tell(Notification::PacketIn(packet.to_vec()));
-                    }
-                });
+            }
         }
         if !self.sent.is_empty() {
             self.io.transmit(&self.sent);
@@ -341,7 +303,7 @@ impl<I: PortIo> DataPlane<I> {
                 _ => visit(None, now),
             },
             Command::Inject(port, bytes) => {
-                self.process(now, &[(port, &bytes.packet)]);
+                self.accept(now, &[Frame::new(port, &bytes.packet)]);
                 self.flush(now);
             }
             Command::PortUp { port, up, told } => {
@@ -359,11 +321,11 @@ impl<I: PortIo> DataPlane<I> {
             Command::Inspect(inspect) => {
                 let buffer = match &self.plane {
                     Plane::Running(running) => running.device.buffer(),
-                    Plane::Bare(_) => None,
+                    Plane::Bare(..) => None,
                 };
-                inspect(buffer, self.pump.totals, now);
+                inspect(buffer, self.totals, now);
             }
-            Command::PortExists(port, exists) => self.set_port_exists(port, exists),
+            Command::PortExists(port, exists) => self.set_port_exists(now, port, exists),
             Command::PortCounters(answer) => {
                 let counters = match &self.plane {
                     Plane::Running(running) => {
@@ -371,7 +333,7 @@ impl<I: PortIo> DataPlane<I> {
                         let counters = |(port, _)| Some((port, device.counters(port).ok()?));
                         device.ports().filter_map(counters).collect()
                     }
-                    Plane::Bare(ports) => {
+                    Plane::Bare(ports, _) => {
                         let none = |(port, _): &(PortId, bool)| (*port, PortCounters::default());
                         ports.iter().map(none).collect()
                     }
@@ -381,7 +343,7 @@ impl<I: PortIo> DataPlane<I> {
             Command::Ports(answer) => {
                 let ports = match &self.plane {
                     Plane::Running(running) => running.device.ports().collect(),
-                    Plane::Bare(ports) => ports.clone(),
+                    Plane::Bare(ports, _) => ports.clone(),
                 };
                 let _ = answer.send(ports);
             }
@@ -390,12 +352,11 @@ impl<I: PortIo> DataPlane<I> {
                 let _ = answer.send(self.counters);
             }
             Command::Queues(range, setting, answer) => {
-                let there = self.queues.is_some();
-                let queues = self.queues.take();
-                let mut queues = queues.unwrap_or_else(|| EgressQueues::new(None));
-                let changed = queues.set(range, setting);
-                // Queues cost a copy of every packet: they are not made for nothing.
-                self.queues = (there || changed).then_some(queues);
+                let egress = match &mut self.plane {
+                    Plane::Running(running) => running.device.egress_mut(),
+                    Plane::Bare(_, egress) => egress,
+                };
+                let changed = set_queues(egress, self.cpu_port, range, setting);
                 let _ = answer.send(changed);
             }
             Command::Stop => {}
@@ -405,15 +366,13 @@ impl<I: PortIo> DataPlane<I> {
     fn replace(&mut self, share: Share) -> Option<Share> {
         match &mut self.plane {
             Plane::Running(running) => Some(running.replace(share)),
-            Plane::Bare(ports) => {
-                let ports = std::mem::take(ports);
+            Plane::Bare(ports, egress) => {
+                let (ports, egress) = (std::mem::take(ports), std::mem::take(&mut **egress));
                 let mut device = Device::new(share.executor, ports.iter().map(|(port, _)| *port));
+                device.set_egress(egress);
                 for (port, up) in ports {
                     // They were just given to it.
-                    let _ = device.set_port_up(port, up);
-                }
-                if let Err(error) = device.set_buffer(self.lossless.clone()) {
-                    tracing::error!(%error, "the switch is not lossless");
+                    let _ = device.set_link_up(Nanos::default(), port, up);
                 }
                 self.plane = Plane::Running(Box::new(Running::new(device, share.one)));
                 None
@@ -424,11 +383,8 @@ impl<I: PortIo> DataPlane<I> {
     /// Changes the status of a port; whether there is such a port.
     fn set_port_up(&mut self, now: Nanos, port: PortId, up: bool) -> bool {
         match &mut self.plane {
-            Plane::Running(running) => {
-                running.enter().set_link_up(now, port, up);
-                running.device.counters(port).is_ok()
-            }
-            Plane::Bare(ports) => match ports.iter_mut().find(|(p, _)| *p == port) {
+            Plane::Running(running) => running.enter().set_link_up(now, port, up).is_ok(),
+            Plane::Bare(ports, _) => match ports.iter_mut().find(|(p, _)| *p == port) {
                 Some(place) => {
                     place.1 = up;
                     true
@@ -438,15 +394,12 @@ impl<I: PortIo> DataPlane<I> {
         }
     }
 
-    fn set_port_exists(&mut self, port: PortId, exists: bool) {
-        if !exists && let Some(queues) = &mut self.queues {
-            queues.clear(port);
-        }
+    fn set_port_exists(&mut self, now: Nanos, port: PortId, exists: bool) {
         match &mut self.plane {
-            Plane::Running(running) if exists => running.enter().add_port(port),
+            Plane::Running(running) if exists => running.enter().add_port(now, port),
             // A port that is not there need not be taken away.
-            Plane::Running(running) => drop(running.enter().remove_port(port)),
-            Plane::Bare(ports) => {
+            Plane::Running(running) => drop(running.enter().remove_port(now, port)),
+            Plane::Bare(ports, _) => {
                 ports.retain(|(p, _)| exists || *p != port);
                 if exists && !ports.iter().any(|(p, _)| *p == port) {
                     ports.push((port, true));
@@ -461,6 +414,28 @@ impl<I: PortIo> DataPlane<I> {
 pub(super) fn since(origin: Instant) -> Nanos {
     let elapsed = origin.elapsed().as_nanos();
     Nanos::new(u64::try_from(elapsed).unwrap_or(u64::MAX))
+}
+
+/// Changes the queues of an egress; whether there are such queues. A buffer has its own.
+fn set_queues(
+    egress: &mut Egress,
+    cpu_port: Option<PortId>,
+    range: QueueRange,
+    setting: QueueSetting,
+) -> bool {
+    match egress {
+        Egress::Queues(queues) => queues.set(range, setting),
+        Egress::Immediate(_) => {
+            let mut queues = Queues::new(None, cpu_port);
+            let changed = queues.set(range, setting);
+            // Queues cost a copy of every packet: they are not made for nothing.
+            if changed {
+                *egress = Egress::Queues(queues);
+            }
+            changed
+        }
+        Egress::Buffer(_) => false,
+    }
 }
 
 /// Takes the digests that packets made. To be called while the device has its state.

@@ -13,7 +13,7 @@ use plan::{
     CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, Tag, TagCode, check,
 };
 use quantities::Progress;
-use quantities::{PortId, Priority};
+use quantities::{Nanos, PortId, Priority};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -344,7 +344,7 @@ impl<'a> Sides<'a> {
             let device = self.interpreted.device(switch).unwrap();
             for (port, peer) in topology.peers(switch) {
                 device
-                    .set_port_up(port, !failed.contains(&peer.link))
+                    .set_link_up(Nanos::new(0), port, !failed.contains(&peer.link))
                     .unwrap();
             }
         }

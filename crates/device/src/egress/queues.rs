@@ -1,4 +1,4 @@
-//! Egress queues as BMv2's simple_switch has them: some per port, numbered by
+//! Egress queues as those of BMv2's `simple_switch`: some per port, numbered by
 //! `standard_metadata.priority`, the highest first; each with a depth and a rate in packets per
 //! second. No clock: time is an argument.
 //!
@@ -10,9 +10,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU8;
 
-use quantities::{Nanos, PortId};
+use p4exec::OutputMetadata;
+use quantities::{Nanos, PortId, Priority};
 
-/// Packets that may wait in a queue unless told otherwise, as in BMv2.
+use crate::{Transmit, ports::Ports};
+
+/// Packets that may wait in a queue unless it is set, as in BMv2.
 const DEPTH: usize = 64;
 /// Buffers that are kept for packets to come.
 const SPARE: usize = 256;
@@ -53,6 +56,11 @@ struct Shape {
 }
 
 impl Shape {
+    const UNLIMITED: Self = Self {
+        depth: DEPTH,
+        interval: 0,
+    };
+
     fn set(&mut self, setting: QueueSetting) {
         match setting {
             QueueSetting::Depth(depth) => self.depth = depth,
@@ -62,41 +70,71 @@ impl Shape {
     }
 }
 
+/// A packet that waits, and when it may leave.
+#[derive(Clone, Debug)]
+struct Waiting {
+    due: u64,
+    bytes: Vec<u8>,
+    ing_prio: Priority,
+    eg_prio: Priority,
+}
+
 #[derive(Clone, Debug)]
 struct Queue {
     shape: Shape,
     /// When the last packet that came may leave, or left.
     last: Option<u64>,
-    waiting: VecDeque<(u64, Vec<u8>)>,
+    waiting: VecDeque<Waiting>,
+}
+
+impl Queue {
+    const fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            last: None,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn is_due(&self, now: Nanos) -> bool {
+        let first = self.waiting.front();
+        first.is_some_and(|packet| packet.due <= now.get())
+    }
 }
 
 /// The egress queues of all ports.
 #[derive(Clone, Debug)]
-pub struct EgressQueues {
+pub struct Queues {
     /// Queues per port; `None`: one, for packets of any priority.
     count: Option<NonZeroU8>,
+    /// The port that has one queue without limits.
+    unlimited: Option<PortId>,
     /// For queues that are not there yet.
     defaults: Vec<Shape>,
     ports: BTreeMap<PortId, Vec<Queue>>,
     waiting: usize,
+    /// The port whose packets are handed over, of those whose time has come.
+    turn: PortId,
+    /// The bytes that were handed over last.
+    handed: Vec<u8>,
     spare: Vec<Vec<u8>>,
     drops: QueueDrops,
 }
 
-impl EgressQueues {
+impl Queues {
     /// So many queues per port, without limits. `None` is one queue for packets of any priority; of
-    /// one that is asked for only packets of priority 0 are taken, as in BMv2.
+    /// one that is asked for only packets of priority 0 are taken, as in BMv2. The port `unlimited`
+    /// (that of the controller) has one queue that no setting limits, for packets of any priority.
     #[must_use]
-    pub fn new(count: Option<NonZeroU8>) -> Self {
-        let shape = Shape {
-            depth: DEPTH,
-            interval: 0,
-        };
+    pub fn new(count: Option<NonZeroU8>, unlimited: Option<PortId>) -> Self {
         Self {
             count,
-            defaults: vec![shape; usize::from(count.map_or(1, NonZeroU8::get))],
+            unlimited,
+            defaults: vec![Shape::UNLIMITED; usize::from(count.map_or(1, NonZeroU8::get))],
             ports: BTreeMap::new(),
             waiting: 0,
+            turn: PortId::new(0),
+            handed: Vec::new(),
             spare: Vec::new(),
             drops: QueueDrops::default(),
         }
@@ -126,7 +164,8 @@ impl EgressQueues {
             }
         }
         for (port, queues) in &mut self.ports {
-            if range.port.is_some_and(|only| only != *port) {
+            let other = range.port.is_some_and(|only| only != *port);
+            if other || self.unlimited == Some(*port) {
                 continue;
             }
             let queues = queues.iter_mut().enumerate();
@@ -138,21 +177,27 @@ impl EgressQueues {
     }
 
     fn queues(&mut self, port: PortId) -> &mut Vec<Queue> {
-        let make = |shape: &Shape| Queue {
-            shape: *shape,
-            last: None,
-            waiting: VecDeque::new(),
+        let shapes = match self.unlimited == Some(port) {
+            true => &[Shape::UNLIMITED][..],
+            false => &self.defaults,
         };
-        let defaults = &self.defaults;
-        self.ports
-            .entry(port)
-            .or_insert_with(|| defaults.iter().map(make).collect())
+        let make = || shapes.iter().copied().map(Queue::new).collect();
+        self.ports.entry(port).or_insert_with(make)
     }
 
-    /// Takes a packet for a port; false if it is lost ([`EgressQueues::drops`]).
-    pub fn push(&mut self, now: Nanos, port: PortId, priority: u8, packet: &[u8]) -> bool {
-        let number = if self.count.is_some() { priority } else { 0 };
-        let mut buffer = self.spare.pop().unwrap_or_default();
+    /// Takes a packet for a port; false if it is lost ([`Queues::drops`]).
+    pub(crate) fn push(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        metadata: &OutputMetadata,
+        packet: &[u8],
+    ) -> bool {
+        let number = match self.count {
+            Some(_) if self.unlimited != Some(port) => metadata.queue,
+            _ => 0,
+        };
+        let mut bytes = self.spare.pop().unwrap_or_default();
         let Some(queue) = self.queues(port).get_mut(usize::from(number)) else {
             self.drops.no_such_queue += 1;
             return false;
@@ -167,59 +212,83 @@ impl EgressQueues {
         // Packets that leave at once do not wait, however many there are.
         if due > now.get() {
             let later = queue.waiting.iter().rev();
-            let waiting = later.take_while(|(due, _)| *due > now.get()).count();
+            let waiting = later.take_while(|packet| packet.due > now.get()).count();
             if waiting >= queue.shape.depth {
                 self.drops.full += 1;
                 return false;
             }
         }
         queue.last = Some(due);
-        buffer.extend_from_slice(packet);
-        queue.waiting.push_back((due, buffer));
+        bytes.extend_from_slice(packet);
+        queue.waiting.push_back(Waiting {
+            due,
+            bytes,
+            ing_prio: metadata.ing_prio.unwrap_or_default(),
+            eg_prio: metadata.eg_prio.unwrap_or_default(),
+        });
         self.waiting += 1;
         true
     }
 
-    /// Hands over the packets whose time has come: by port, of each the highest queue first.
-    pub fn pop_due(&mut self, now: Nanos, mut send: impl FnMut(PortId, u8, &[u8])) {
-        if self.waiting == 0 {
-            return;
-        }
-        for (port, queues) in &mut self.ports {
-            for (number, queue) in queues.iter_mut().enumerate().rev() {
-                while queue
-                    .waiting
-                    .front()
-                    .is_some_and(|(due, _)| *due <= now.get())
+    /// Takes a packet whose time has come: by port, of each the highest queue first.
+    fn pop(&mut self, now: Nanos) -> Option<(PortId, usize, Waiting)> {
+        loop {
+            let first = std::mem::take(&mut self.turn);
+            for (&port, queues) in self.ports.range_mut(first..) {
+                let due = queues.iter().rposition(|queue| queue.is_due(now));
+                if let Some(number) = due
+                    && let Some(packet) = queues[number].waiting.pop_front()
                 {
-                    let Some((_, mut packet)) = queue.waiting.pop_front() else {
-                        break;
-                    };
-                    send(*port, number as u8, &packet);
+                    self.turn = port;
                     self.waiting -= 1;
-                    packet.clear();
-                    if self.spare.len() < SPARE {
-                        self.spare.push(packet);
-                    }
+                    return Some((port, number, packet));
                 }
+            }
+            // Ports before the one whose turn it was may have got packets since.
+            if first == PortId::new(0) {
+                return None;
             }
         }
     }
 
-    /// When the next packet may leave; `None` if none waits.
-    #[must_use]
-    pub fn next_due(&self) -> Option<Nanos> {
+    pub(super) fn poll_transmit(&mut self, now: Nanos, ports: &mut Ports) -> Option<Transmit<'_>> {
+        if self.handed.capacity() > 0 && self.spare.len() < SPARE {
+            self.handed.clear();
+            self.spare.push(std::mem::take(&mut self.handed));
+        }
+        while self.waiting > 0 {
+            let (port, number, packet) = self.pop(now)?;
+            // A packet that is lost here is counted, and nobody waits for the reason.
+            if ports.may_send(port).is_err() {
+                continue;
+            }
+            ports.count_sent(port, packet.bytes.len() as u64);
+            self.handed = packet.bytes;
+            return Some(Transmit {
+                port,
+                bytes: &self.handed,
+                padding: 0,
+                queue: Some(Priority::new(number as u8)),
+                ing_prio: packet.ing_prio,
+                eg_prio: packet.eg_prio,
+                until: now,
+            });
+        }
+        None
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Nanos> {
         if self.waiting == 0 {
             return None;
         }
         let queues = self.ports.values().flatten();
         let heads = queues.filter_map(|queue| queue.waiting.front());
-        heads.map(|(due, _)| Nanos::new(*due)).min()
+        heads.map(|packet| Nanos::new(packet.due)).min()
     }
 
-    /// Lets the packets of a port go that wait, and keeps its settings: the next port of this
+    /// Throws away the packets that wait for a port, and keeps its settings: the next port of this
     /// number does not send them.
-    pub fn clear(&mut self, port: PortId) {
+    pub(crate) fn clear(&mut self, port: PortId) {
         for queue in self.ports.get_mut(&port).into_iter().flatten() {
             self.waiting -= queue.waiting.len();
             queue.waiting.clear();
@@ -240,22 +309,32 @@ mod tests {
 
     const PORT: PortId = PortId::new(1);
     const OTHER: PortId = PortId::new(2);
+    const CONTROLLER: PortId = PortId::new(255);
 
-    fn due(queues: &mut EgressQueues, now: u64) -> Vec<(u16, u8, u8)> {
+    fn due(queues: &mut Queues, now: u64) -> Vec<(u16, u8, u8)> {
+        let mut ports = Ports::default();
+        for port in [PORT, OTHER, CONTROLLER] {
+            ports.add(port);
+        }
         let mut sent = Vec::new();
-        queues.pop_due(Nanos::new(now), |port, queue, packet| {
-            sent.push((port.get(), queue, packet[0]));
-        });
+        while let Some(packet) = queues.poll_transmit(Nanos::new(now), &mut ports) {
+            let queue = packet.queue.expect("a queue").get();
+            sent.push((packet.port.get(), queue, packet.bytes[0]));
+        }
         sent
     }
 
-    fn push(queues: &mut EgressQueues, now: u64, port: PortId, priority: u8, mark: u8) -> bool {
-        queues.push(Nanos::new(now), port, priority, &[mark])
+    fn push(queues: &mut Queues, now: u64, port: PortId, priority: u8, mark: u8) -> bool {
+        let metadata = OutputMetadata {
+            queue: priority,
+            ..OutputMetadata::default()
+        };
+        queues.push(Nanos::new(now), port, &metadata, &[mark])
     }
 
     #[test]
     fn of_packets_that_leave_together_the_highest_queue_goes_first() {
-        let mut queues = EgressQueues::new(NonZeroU8::new(8));
+        let mut queues = Queues::new(NonZeroU8::new(8), None);
         for (mark, priority) in [0, 7, 3, 7, 0].into_iter().enumerate() {
             assert!(push(&mut queues, 5, PORT, priority, mark as u8));
         }
@@ -269,12 +348,12 @@ mod tests {
             (2, 1, 9),
         ];
         assert_eq!(due(&mut queues, 5), order);
-        assert_eq!(queues.next_due(), None);
+        assert_eq!(queues.poll_timeout(), None);
     }
 
     #[test]
     fn a_queue_with_a_rate_spaces_packets_and_overflows() {
-        let mut queues = EgressQueues::new(NonZeroU8::new(2));
+        let mut queues = Queues::new(NonZeroU8::new(2), None);
         let low = QueueRange {
             port: Some(PORT),
             queue: Some(0),
@@ -290,7 +369,7 @@ mod tests {
         assert_eq!(taken, [true, true, true, false]);
         assert!(push(&mut queues, start, PORT, 1, 8) && push(&mut queues, start, OTHER, 0, 9));
         assert_eq!(due(&mut queues, start), [(1, 1, 8), (1, 0, 0), (2, 0, 9)]);
-        assert_eq!(queues.next_due(), Some(Nanos::new(start + 1_000_000)));
+        assert_eq!(queues.poll_timeout(), Some(Nanos::new(start + 1_000_000)));
         assert_eq!(due(&mut queues, start + 999_999), []);
         assert_eq!(due(&mut queues, start + 2_000_000), [(1, 0, 1), (1, 0, 2)]);
         assert_eq!(queues.drops().full, 1);
@@ -298,7 +377,7 @@ mod tests {
 
     #[test]
     fn the_long_run_rate_is_the_one_that_was_set() {
-        let mut queues = EgressQueues::new(None);
+        let mut queues = Queues::new(None, None);
         assert!(queues.set(QueueRange::default(), QueueSetting::Rate(500)));
         let (step, mut sent) = (250_000, 0);
         for now in (SECOND..3 * SECOND).step_by(step) {
@@ -311,7 +390,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_port_goes_with_it_and_the_settings_stay() {
-        let mut queues = EgressQueues::new(None);
+        let mut queues = Queues::new(None, None);
         assert!(queues.set(QueueRange::default(), QueueSetting::Rate(1)));
         for mark in 0..3 {
             assert!(push(&mut queues, 0, PORT, 0, mark) && push(&mut queues, 0, OTHER, 0, mark));
@@ -321,12 +400,12 @@ mod tests {
         assert!(push(&mut queues, SECOND, PORT, 0, 8) && push(&mut queues, SECOND, PORT, 0, 9));
         assert_eq!(due(&mut queues, SECOND), [(1, 0, 8)]);
         assert_eq!(due(&mut queues, 2 * SECOND), [(1, 0, 9), (2, 0, 2)]);
-        assert_eq!(queues.next_due(), None);
+        assert_eq!(queues.poll_timeout(), None);
     }
 
     #[test]
     fn a_queue_that_is_not_there_takes_nothing() {
-        let mut queues = EgressQueues::new(NonZeroU8::new(4));
+        let mut queues = Queues::new(NonZeroU8::new(4), None);
         assert!(!push(&mut queues, 0, PORT, 4, 0));
         assert_eq!(queues.drops().no_such_queue, 1);
         let fifth = QueueRange {
@@ -334,5 +413,22 @@ mod tests {
             queue: Some(4),
         };
         assert!(!queues.set(fifth, QueueSetting::Rate(1)));
+    }
+
+    #[test]
+    fn no_setting_limits_the_port_of_the_controller() {
+        let mut queues = Queues::new(NonZeroU8::new(2), Some(CONTROLLER));
+        assert!(queues.set(QueueRange::default(), QueueSetting::Rate(1)));
+        let only = QueueRange {
+            port: Some(CONTROLLER),
+            queue: None,
+        };
+        assert!(queues.set(only, QueueSetting::Depth(0)));
+        for mark in 0..3 {
+            assert!(push(&mut queues, SECOND, CONTROLLER, 7, mark));
+            push(&mut queues, SECOND, PORT, 0, mark);
+        }
+        let sent = [(1, 0, 0), (255, 0, 0), (255, 0, 1), (255, 0, 2)];
+        assert_eq!(due(&mut queues, SECOND), sent);
     }
 }
