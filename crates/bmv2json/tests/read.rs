@@ -534,7 +534,7 @@ fn more_than_there_is_room_for() {
         other => panic!("{other:?}"),
     };
     let mut wide = program();
-    let fields: Vec<Value> = (0..20_000)
+    let fields: Vec<Value> = (0..40_000)
         .map(|i| json!([format!("f{i}"), 8, false]))
         .collect();
     wide["header_types"][2]["fields"]
@@ -543,7 +543,7 @@ fn more_than_there_is_room_for() {
         .extend(fields);
     let text = limit(&wide);
     assert!(
-        text.contains("words of storage for a value of one type; the limit is 16384"),
+        text.contains("words of storage for a value of one type; the limit is 32768"),
         "{text}"
     );
     // Operators inside each other are bounded by the reader of JSON.

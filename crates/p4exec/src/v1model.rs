@@ -15,6 +15,7 @@ use p4ir::{AnnotationValue, LeafKind, Program, Type, TypeId, V1Model, ValidProgr
 
 use crate::limits::passes;
 use crate::names::{NamedLeaf, Walk};
+use crate::value::Bits;
 
 /// The port that means "drop" in `egress_spec`.
 pub const DROP_PORT: u64 = 511;
@@ -194,6 +195,17 @@ pub const fn leaf_width(kind: LeafKind) -> u32 {
         LeafKind::Bool | LeafKind::Valid => 1,
         LeafKind::NextIndex | LeafKind::Error | LeafKind::Enum => ENUM_WIDTH,
         LeafKind::Varbit { .. } | LeafKind::Str => 0,
+    }
+}
+
+/// The value of a leaf that is not in a packet, once what it belongs to was read from one: headers
+/// become valid, the counters of stacks and arrays 0. `None` for what the packet holds.
+#[must_use]
+pub fn set_by_reading(kind: LeafKind) -> Option<Bits> {
+    match kind {
+        LeafKind::Valid => Some(Bits::from_bool(true)),
+        LeafKind::NextIndex => Some(Bits::zero(ENUM_WIDTH)),
+        _ => None,
     }
 }
 

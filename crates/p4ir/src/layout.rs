@@ -41,6 +41,14 @@ pub enum LeafKind {
     Str,
 }
 
+impl LeafKind {
+    /// Whether it is a value of the program, which a packet or a register holds: neither the
+    /// validity of a header nor the counter of a stack.
+    pub const fn is_data(self) -> bool {
+        !matches!(self, LeafKind::Valid | LeafKind::NextIndex)
+    }
+}
+
 /// One leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {

@@ -43,7 +43,7 @@ impl Limit {
     /// The most that is accepted.
     pub const fn most(self) -> u64 {
         match self {
-            Limit::TypeWords => 1 << 14,
+            Limit::TypeWords => 1 << 15,
             Limit::StorageWords => 1 << 20,
             Limit::TypeDepth => 200,
             Limit::Instances => 10_000,
@@ -125,9 +125,9 @@ mod tests {
         let error = Limit::TypeWords.check(1 << 49).expect_err("too many");
         assert_eq!(
             error.to_string(),
-            "this needs about 2^49 words of storage for a value of one type; the limit is 16384"
+            "this needs about 2^49 words of storage for a value of one type; the limit is 32768"
         );
-        assert!(Limit::TypeWords.check(1 << 14).is_ok());
+        assert!(Limit::TypeWords.check(1 << 15).is_ok());
         let endless = Limit::Steps.check(u64::MAX).expect_err("too many");
         assert_eq!(
             endless.to_string(),

@@ -165,8 +165,9 @@ impl TypeTable {
         fields.iter().position(|f| f.name == name).map(|i| i as u32)
     }
 
-    /// Bits of a value on the wire: fields of headers and structs in order, varbit counted as 0,
-    /// bool as 1. `None` for what has no wire form (error, plain enum, string, stack, union).
+    /// Bits of a value on the wire: fields of headers and structs and elements of arrays in order,
+    /// varbit counted as 0, bool as 1. `None` for what has no wire form (error, plain enum, string,
+    /// union).
     pub fn wire_width(&self, ty: TypeId) -> Option<u64> {
         match self.get(ty)? {
             Type::Bits { width, .. } => Some(u64::from(*width)),
@@ -174,6 +175,9 @@ impl TypeTable {
             Type::Varbit { .. } => Some(0),
             Type::Record { kind, fields, .. } if *kind != RecordKind::Union => {
                 fields.iter().map(|f| self.wire_width(f.ty)).sum()
+            }
+            Type::Stack { element, size } => {
+                self.wire_width(*element)?.checked_mul(u64::from(*size))
             }
             _ => None,
         }

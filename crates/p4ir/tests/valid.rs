@@ -137,7 +137,7 @@ fn what_a_program_asks_for_is_bounded() {
     use limits::Limit;
     let (mut p, _) = program();
     let mut ty = p.types.bit(8);
-    for i in 0..15 {
+    for i in 0..16 {
         let field = |name: &str| Field {
             name: name.into(),
             ty,
@@ -149,7 +149,7 @@ fn what_a_program_asks_for_is_bounded() {
             fields: vec![field("a"), field("b")],
         });
     }
-    assert_eq!(exceeded(p), [(Limit::TypeWords, 1 << 15)]);
+    assert_eq!(exceeded(p), [(Limit::TypeWords, 1 << 16)]);
 
     let (mut p, _) = program();
     chain(&mut p, 310, 1, vec![StmtKind::Return]);

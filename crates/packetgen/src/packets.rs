@@ -230,6 +230,12 @@ impl Walk<'_> {
                     self.fill_type(&place.field(index as u32), field.ty, varbit, choices);
                 }
             }
+            Type::Stack { element, size } => {
+                for index in 0..*size {
+                    let place = place.project(Projection::Index(index));
+                    self.fill_type(&place, *element, varbit, choices);
+                }
+            }
             Type::Varbit { max } => {
                 let width = varbit.min(*max as usize);
                 for _ in 0..width {

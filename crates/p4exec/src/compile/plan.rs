@@ -195,7 +195,7 @@ pub(super) fn packet_bits(
     let (mut bits, mut varbit) = (0, None);
     for (_, kind) in layout.shape(program, ty) {
         match kind {
-            LeafKind::Valid => {}
+            kind if !kind.is_data() => {}
             LeafKind::Varbit { max } => varbit = Some(varbit.unwrap_or(0) + max as usize),
             other => bits += leaf_width(other) as usize,
         }

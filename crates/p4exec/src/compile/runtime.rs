@@ -19,7 +19,7 @@ use crate::state::{
     hash_algorithm,
 };
 use crate::tables::{ActionWord, GroupId, MemberId, RowKind, Slot as EntrySlot, TOGETHER, Table};
-use crate::v1model::{enum_member, leaf_width};
+use crate::v1model::{enum_member, leaf_width, set_by_reading};
 use crate::value::Bits;
 
 /// What blocks leave behind besides storage and state; its memory is kept from packet to packet.
@@ -405,16 +405,12 @@ impl Runtime<'_> {
         values.clear();
         let end = read_leaves(leaves, bytes, cursor, varbit, &mut values);
         if end.is_ok() {
-            for ((slot, kind), value) in leaves.iter().zip(&values) {
+            for ((slot, _), value) in leaves.iter().zip(&values) {
                 let slot = Slot {
                     word: base + slot.word,
                     ..*slot
                 };
-                if *kind == LeafKind::Valid {
-                    self.frame[slot.word as usize] = 1;
-                } else {
-                    slot.write(self.frame, value);
-                }
+                slot.write(self.frame, value);
             }
         }
         self.scratch.values = values;
@@ -424,7 +420,7 @@ impl Runtime<'_> {
     /// Appends the leaves of a header (validity left out) to what the deparser wrote.
     pub(super) fn emit(&mut self, leaves: &[(Slot, LeafKind)], base: u32) {
         for (slot, kind) in leaves {
-            if *kind != LeafKind::Valid {
+            if kind.is_data() {
                 let slot = Slot {
                     word: base + slot.word,
                     ..*slot
@@ -499,7 +495,7 @@ fn set_direct(direct: &mut Vec<(ExternId, u64)>, id: ExternId, said: u64) {
     direct.push((id, said));
 }
 
-/// Reads leaves one behind the other; 1 for validity, which is not in the packet.
+/// Reads leaves one behind the other; what is not in the packet gets the value it then has.
 fn read_leaves(
     leaves: &[(Slot, LeafKind)],
     bytes: &[u8],
@@ -508,11 +504,11 @@ fn read_leaves(
     values: &mut Vec<Bits>,
 ) -> Result<usize, &'static str> {
     for (_, kind) in leaves {
+        if let Some(value) = set_by_reading(*kind) {
+            values.push(value);
+            continue;
+        }
         let width = match kind {
-            LeafKind::Valid => {
-                values.push(Bits::from_bool(true));
-                continue;
-            }
             LeafKind::Varbit { max } => u32::try_from(varbit)
                 .ok()
                 .filter(|w| w <= max)

@@ -266,7 +266,9 @@ impl Machine<'_> {
         };
         if self.storage[at.leaf].is_true() {
             for leaf in at.leaf + 1..at.leaf + self.leaves_of(at.ty) {
-                self.writer.push(&self.storage[leaf]);
+                if self.program.layout().leaves()[leaf].kind.is_data() {
+                    self.writer.push(&self.storage[leaf]);
+                }
             }
         }
     }

@@ -330,7 +330,7 @@ impl Machine<'_> {
         known.map_or(0, |(_, said)| *said)
     }
 
-    /// Stores a bit string over all scalars of a place, the first taking the highest bits.
+    /// Stores a bit string over all fields of a place, the first taking the highest bits.
     fn store_leaves(&mut self, place: &Place, value: &Bits) {
         let Some(at) = self.locate(place) else { return };
         if self.program.types[at.ty].is_scalar() {
@@ -339,6 +339,9 @@ impl Machine<'_> {
         }
         let mut rest = value.width();
         for leaf in at.leaf..at.leaf + self.leaves_of(at.ty) {
+            if !self.program.layout().leaves()[leaf].kind.is_data() {
+                continue;
+            }
             let width = self.storage[leaf].width();
             let low = rest.saturating_sub(width);
             self.storage[leaf] = value.shr_unsigned(low).resize_unsigned(width);

@@ -6,7 +6,7 @@ use super::machine::{Flow, Machine};
 use crate::bitio::read_bits;
 use crate::key_set;
 use crate::trace::TraceEvent;
-use crate::v1model::leaf_width;
+use crate::v1model::{leaf_width, set_by_reading};
 use crate::value::Bits;
 
 impl Machine<'_> {
@@ -128,6 +128,10 @@ impl Machine<'_> {
         let mut cursor = self.cursor;
         for leaf in leaves {
             let kind = self.program.layout().leaves()[leaf].kind;
+            if let Some(value) = set_by_reading(kind) {
+                values.push(value);
+                continue;
+            }
             let width = match kind {
                 LeafKind::Varbit { max } => u32::try_from(varbit)
                     .ok()
@@ -151,8 +155,8 @@ impl Machine<'_> {
         let mut values = Vec::with_capacity(leaves.len());
         for leaf in leaves.clone() {
             let kind = self.program.layout().leaves()[leaf].kind;
-            if kind == LeafKind::Valid {
-                values.push(Bits::from_bool(true));
+            if let Some(value) = set_by_reading(kind) {
+                values.push(value);
                 continue;
             }
             let width = leaf_width(kind);

@@ -18,6 +18,14 @@ use crate::source::Span;
 use crate::types::{RecordKind, Ty};
 use p4ir::limits::MAX_BITS;
 
+/// Methods that give the size of a type.
+pub(super) const SIZE_METHODS: [&str; 4] = [
+    "minSizeInBits",
+    "minSizeInBytes",
+    "maxSizeInBits",
+    "maxSizeInBytes",
+];
+
 impl<'a> Lowerer<'a> {
     /// `minSizeInBits()` and its kin.
     pub(super) fn size_method(

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use p4ir::{Assign, Block, Callee, Place, StmtKind, VarKind};
 
 use super::args::{ArgVal, Args, Matched, Passing, objects_apart};
+use super::builtin::SIZE_METHODS;
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, Body, BodyKind, Entity, FunctionInstance, Lowerer, Role};
 use crate::ast::{self, DeclKind, Direction, ExprKind};
@@ -52,7 +53,10 @@ impl<'a> Lowerer<'a> {
                     self.checker.used_built_in(member.span, "apply");
                     return self.apply_bare(table, args, span);
                 }
-                let object = self.expr(base, None);
+                let object = match SIZE_METHODS.contains(&&*member.name) {
+                    true => self.measured(base),
+                    false => self.expr(base, None),
+                };
                 self.call_method(object, member, type_args, args, span)
             }
             _ => self.not_callable("this expression", span),
@@ -734,6 +738,25 @@ impl<'a> Lowerer<'a> {
             Val::Place { place, .. } => self.read(place.clone(), &e.ty.clone()),
             _ => self.scalar(e, span),
         }
+    }
+
+    /// What a size method is called on. Of an element of a stack only the type counts: there need
+    /// be no such element.
+    fn measured(&mut self, e: &'a ast::Expr) -> Elab<'a> {
+        if let ExprKind::Index { base, index } = &e.kind
+            && matches!(
+                (&base.kind, &index.kind),
+                (ExprKind::Path(_), ExprKind::Int(_))
+            )
+        {
+            let whole = self.expr(base, None);
+            match &whole.ty {
+                Ty::Stack(element, _) => return Elab::new((**element).clone(), Val::Poison),
+                ty if ty.is_poison() => return Elab::poison(),
+                _ => {}
+            }
+        }
+        self.expr(e, None)
     }
 
     /// `T.apply(...)` and the size methods of types.

@@ -529,15 +529,6 @@ impl<'a> Lowerer<'a> {
             (_, RecordKind::Header) => false,
             (_, RecordKind::Struct) => true,
         };
-        if fits && kind == RecordKind::Header && ty.has_array() {
-            let text = "arrays inside headers are not supported";
-            self.report(
-                Diagnostic::error("unsupported", field.ty.at.span, text).with_help(
-                    "write one field for each element, or one wide field and slices of it",
-                ),
-            );
-            return Ty::Poison;
-        }
         if fits {
             return ty;
         }

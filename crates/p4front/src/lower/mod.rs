@@ -12,6 +12,7 @@
 //! findings, the [`emitter::Emitter`] the program that is made. The emitter reads the checker and
 //! never changes it; the checker does not know of the emitter.
 
+mod action_data;
 mod annot;
 mod apply;
 mod args;
@@ -385,6 +386,13 @@ struct ActionParam<'a> {
     decl: &'a ast::Param,
     ty: Ty,
     var: VarId,
+}
+
+impl ActionParam<'_> {
+    /// Whether the control plane fills it.
+    fn is_data(&self) -> bool {
+        self.decl.direction == ast::Direction::None
+    }
 }
 
 /// An action that can be called or put into tables.

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use num_traits::ToPrimitive;
 use p4ir::{
-    Const, Entity as _, KeySet, MatchKind, Parser, ParserId, SelectCase, SelectMatch, State,
-    StateId, Stmt, StmtKind, Target, Transition, ValueSet, ValueSetField,
+    Const, Entity as _, ExprId, KeySet, MatchKind, Parser, ParserId, SelectCase, SelectMatch,
+    State, StateId, Stmt, StmtKind, Target, Transition, ValueSet, ValueSetField, ValueSetId,
 };
 
+use super::keyset::Known;
 use super::value::{Elab, Val};
 use super::{Entity, Lowerer, annot};
 use crate::ast::{self, AnnotationBody, DeclKind, ExprKind, NodeId, Symbol, TransitionKind};
@@ -279,16 +280,14 @@ impl<'a> Lowerer<'a> {
             .map(|v| self.checker.infer.resolve(&v.ty))
             .collect();
         let tys: Vec<Ty> = tys.iter().map(shape).collect();
-        let mut out = Vec::new();
+        let mut selection = Selection::default();
         for case in cases {
             let target = self.target(&case.next, states);
-            if let Some(matches) = self.select_match(&case.keyset, &tys) {
-                out.push(SelectCase { matches, target });
-            }
+            self.select_case(&case.keyset, &tys, &flat, target, &mut selection);
         }
         let span = keys.first().map_or(Span::default(), |k| k.at.span);
         let keys = flat.iter().map(|v| self.scalar(v, span)).collect();
-        Transition::Select { keys, cases: out }
+        selection.into_transition(keys)
     }
 
     fn flatten_key(&mut self, value: &Elab<'a>, key: &'a ast::Expr, out: &mut Vec<Elab<'a>>) {
@@ -311,28 +310,78 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn select_match(&mut self, keyset: &'a ast::Keyset, tys: &[Ty]) -> Option<SelectMatch> {
-        if let [
-            ast::Expr {
-                kind: ExprKind::Path(path),
-                ..
-            },
-        ] = keyset.elements.as_slice()
-            && let Some(Entity::Value(Elab {
+    /// Adds a case. A case with values that are known at run time only has a key of its own:
+    /// whether its sets hold the keys.
+    fn select_case(
+        &mut self,
+        keyset: &'a ast::Keyset,
+        tys: &[Ty],
+        keys: &[Elab<'a>],
+        target: Target,
+        to: &mut Selection,
+    ) {
+        if let Some(id) = self.value_set_named(keyset) {
+            let fields = self.emitter.ir.value_sets[id].fields.len();
+            if fields != keys.len() {
+                let keys = keys.len();
+                let text = format!("the value set has {fields} fields, the select {keys} keys");
+                return self.error("type", keyset.at.span, text);
+            }
+            to.cases
+                .push((CaseMatch::ValueSet(id, keyset.at.span), target));
+            return;
+        }
+        let (effects, sets) = self.nested(|s| s.scalar_sets(keyset, tys, Known::AtRunTime));
+        let Some(sets) = sets else { return };
+        if !effects.is_empty() {
+            let text = "a set of a `select` cannot call anything";
+            let d = Diagnostic::error("unsupported", keyset.at.span, text);
+            return self.report(d.with_help("store the result in a variable before `transition`"));
+        }
+        let mut known = Vec::new();
+        let mut computed: Option<Elab<'a>> = None;
+        for (set, key) in sets.iter().zip(keys) {
+            match self.known_set(set) {
+                Some(set) => known.push(set),
+                None => {
+                    let holds = self.holds(set, key, keyset.at.span);
+                    computed = Some(match computed {
+                        Some(all) => self.and(all, holds, keyset.at.span),
+                        None => holds,
+                    });
+                    known.push(KeySet::Any);
+                }
+            }
+        }
+        let condition = computed.map(|holds| self.scalar(&holds, keyset.at.span));
+        let number = condition.map(|condition| {
+            to.conditions.push(condition);
+            to.conditions.len() - 1
+        });
+        to.cases.push((CaseMatch::Sets(known, number), target));
+        if let (Some(_), Some(at)) = (to.conditions.first(), to.value_set()) {
+            let text = "a value set cannot stand beside sets that are known at run time only";
+            self.report(Diagnostic::error("unsupported", at, text).with_help(
+                "match the value set in a state of its own, which leads to the other cases",
+            ));
+        }
+    }
+
+    /// The value set that a case names.
+    fn value_set_named(&mut self, keyset: &'a ast::Keyset) -> Option<ValueSetId> {
+        let [only] = keyset.elements.as_slice() else {
+            return None;
+        };
+        let ExprKind::Path(path) = &only.kind else {
+            return None;
+        };
+        match self.find(path)? {
+            Entity::Value(Elab {
                 val: Val::ValueSet(id),
                 ..
-            })) = self.find(path)
-        {
-            let fields = self.emitter.ir.value_sets[id].fields.len();
-            let keys: usize = tys.iter().map(leaves).sum();
-            if fields != keys {
-                let text = format!("the value set has {fields} fields, the select {keys} keys");
-                self.error("type", keyset.at.span, text);
-                return None;
-            }
-            return Some(SelectMatch::ValueSet(id));
+            }) => Some(id),
+            _ => None,
         }
-        self.key_sets(keyset, tys).map(SelectMatch::Sets)
     }
 
     fn value_set(&mut self, decl: &'a ast::Decl, v: &'a ast::ValueSet) {
@@ -427,10 +476,47 @@ fn shape(ty: &Ty) -> Ty {
     }
 }
 
-/// Number of scalar leaves.
-fn leaves(ty: &Ty) -> usize {
-    if Lowerer::is_scalar(ty) {
-        return 1;
+/// The cases of a `select` while they are collected.
+#[derive(Default)]
+struct Selection {
+    cases: Vec<(CaseMatch, Target)>,
+    /// What is asked at run time, each by one case.
+    conditions: Vec<ExprId>,
+}
+
+/// What a case matches.
+enum CaseMatch {
+    /// One set per key, and the condition that must hold besides.
+    Sets(Vec<KeySet>, Option<usize>),
+    ValueSet(ValueSetId, Span),
+}
+
+impl Selection {
+    fn value_set(&self) -> Option<Span> {
+        self.cases.iter().find_map(|(matches, _)| match matches {
+            CaseMatch::ValueSet(_, at) => Some(*at),
+            CaseMatch::Sets(..) => None,
+        })
     }
-    ty.components().iter().map(leaves).sum()
+
+    /// The transition: the conditions are keys behind the others.
+    fn into_transition(self, mut keys: Vec<ExprId>) -> Transition {
+        let count = self.conditions.len();
+        keys.extend(self.conditions);
+        let case = |(matches, target)| {
+            let matches = match matches {
+                CaseMatch::ValueSet(id, _) => SelectMatch::ValueSet(id),
+                CaseMatch::Sets(mut sets, condition) => {
+                    sets.extend((0..count).map(|i| match condition {
+                        Some(own) if own == i => KeySet::Value(Const::Bool(true)),
+                        _ => KeySet::Any,
+                    }));
+                    SelectMatch::Sets(sets)
+                }
+            };
+            SelectCase { matches, target }
+        };
+        let cases = self.cases.into_iter().map(case).collect();
+        Transition::Select { keys, cases }
+    }
 }

@@ -165,15 +165,22 @@ impl Lowerer<'_> {
 
     /// Reads of all scalars of a place in order.
     fn scalars(&mut self, place: &Place, ty: TypeId, values: &mut Vec<ExprId>) {
-        let Some(fields) = self.emitter.ir.types[ty].fields() else {
-            let read = ExprKind::Read(place.clone());
-            values.push(self.emitter.ir.add_expr(read, ty));
-            return;
+        let parts: Vec<(Projection, TypeId)> = match &self.emitter.ir.types[ty] {
+            Type::Record { fields, .. } => (0..)
+                .zip(fields)
+                .map(|(i, field)| (Projection::Field(i), field.ty))
+                .collect(),
+            Type::Stack { element, size } => (0..*size)
+                .map(|i| (Projection::Index(i), *element))
+                .collect(),
+            _ => {
+                let read = ExprKind::Read(place.clone());
+                values.push(self.emitter.ir.add_expr(read, ty));
+                return;
+            }
         };
-        let fields: Vec<TypeId> = fields.iter().map(|f| f.ty).collect();
-        for (i, ty) in (0u32..).zip(fields) {
-            let field = place.project(Projection::Field(i));
-            self.scalars(&field, ty, values);
+        for (step, ty) in parts {
+            self.scalars(&place.project(step), ty, values);
         }
     }
 }

@@ -6,15 +6,15 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 use p4ir::{
-    ActionScope, Assign, Block, Const, DefaultAction, ExternId, ExternType, Key, MatchKind, Place,
-    Table, TableAction, TableId,
+    ActionScope, Assign, Block, DefaultAction, ExternId, ExternType, Key, MatchKind, Place, Table,
+    TableAction, TableId,
 };
 
 use super::args::Passing;
 use super::value::{Elab, Object, Val};
 use super::{ActionInfo, ActionParam, Entity, Lowerer, annot, undeclared};
 use crate::ast::{self, Direction, ExprKind, PropertyValue};
-use crate::diag::{Diagnostic, counted};
+use crate::diag::Diagnostic;
 use crate::pp::declared_by;
 use crate::source::Span;
 use crate::tofino::TABLE_PROPERTIES;
@@ -281,11 +281,7 @@ impl<'a> Lowerer<'a> {
             let outer = std::mem::replace(&mut self.body.kind, super::BodyKind::Action);
             let (effects, (copy_in, copy_out)) = self.nested(|s| s.bound_arguments(&info, action));
             self.body.kind = outer;
-            for param in info
-                .params
-                .iter()
-                .filter(|p| p.decl.direction == Direction::None)
-            {
+            for param in info.params.iter().filter(|p| p.is_data()) {
                 if !Self::is_scalar(&param.ty) && self.v1model() {
                     let text = format!(
                         "the control plane cannot give `{}` of action `{}`: its type is `{}`",
@@ -312,7 +308,9 @@ impl<'a> Lowerer<'a> {
                 (false, false) => ActionScope::TableAndDefault,
             };
             let annotations = self.annotations(&action.annotations);
-            let (id, copy_in, copy_out) = match effects.is_empty() {
+            let data = info.params.iter().filter(|p| p.is_data());
+            let plain = effects.is_empty() && data.into_iter().all(|p| Self::is_scalar(&p.ty));
+            let (id, copy_in, copy_out) = match plain {
                 true => (info.id, copy_in, copy_out),
                 false => {
                     let id = self.wrap_action(&info, effects, copy_in, copy_out, action.at.span);
@@ -330,53 +328,6 @@ impl<'a> Lowerer<'a> {
             list.bound.push(action.args.as_deref().unwrap_or(&[]));
         }
         list
-    }
-
-    /// An action of the same name that first computes the arguments bound in a table's list, then
-    /// calls the action: they are evaluated when it runs, and what they call may have effects.
-    fn wrap_action(
-        &mut self,
-        info: &Rc<ActionInfo<'a>>,
-        mut body: p4ir::Block,
-        mut copy_in: Vec<Assign>,
-        copy_out: Block,
-        span: Span,
-    ) -> p4ir::ActionId {
-        let mut params = Vec::new();
-        for param in info
-            .params
-            .iter()
-            .filter(|p| p.decl.direction == Direction::None)
-        {
-            let name = &param.decl.name;
-            let var = self.new_var(&name.name, &param.ty, p4ir::VarKind::Param, name.span);
-            params.push(p4ir::Param {
-                name: name.to_string(),
-                direction: p4ir::Direction::None,
-                var,
-            });
-            let value = self.read(Place::var(var), &param.ty);
-            copy_in.push(Assign {
-                dst: Place::var(param.var),
-                value,
-            });
-        }
-        let kind = p4ir::StmtKind::Call {
-            callee: p4ir::Callee::Action(info.id),
-            copy_in,
-            copy_out,
-        };
-        let span = self.span(span);
-        body.push(p4ir::Stmt { kind, span });
-        let action = p4ir::Action {
-            params,
-            body,
-            ..self.emitter.ir.actions[info.id].clone()
-        };
-        let id = self.emitter.ir.actions.push(action);
-        self.emitter.wrapped.insert(id, info.id);
-        self.facts.same_action(id, info.id);
-        id
     }
 
     /// Copies for the directed parameters of an action in a table's list.
@@ -572,83 +523,6 @@ impl<'a> Lowerer<'a> {
             args: Vec::new(),
             is_const: false,
         }
-    }
-
-    /// Compile-time action data. Arguments bound in the action list may be repeated in front.
-    pub(super) fn action_data(
-        &mut self,
-        info: &Rc<ActionInfo<'a>>,
-        args: &'a [ast::Arg],
-        span: Span,
-    ) -> Option<Vec<Const>> {
-        let all: Vec<_> = info.params.iter().collect();
-        let data: Vec<_> = all
-            .iter()
-            .copied()
-            .filter(|p| p.decl.direction == Direction::None)
-            .collect();
-        let params = if args.len() == all.len() || args.iter().any(|a| a.name.is_some()) {
-            &all
-        } else {
-            &data
-        };
-        let mut slots: Vec<Option<Const>> = vec![None; data.len()];
-        if args.len() > params.len() {
-            let text = format!(
-                "action `{}` takes {}, {} given",
-                info.decl.name,
-                counted(data.len(), "argument"),
-                args.len()
-            );
-            self.error("call", span, text);
-            return None;
-        }
-        for (i, arg) in args.iter().enumerate() {
-            let position = match &arg.name {
-                None => Some(i),
-                Some(name) => params.iter().position(|p| p.decl.name == *name),
-            };
-            let Some(param) = position.and_then(|i| params.get(i)) else {
-                let name = arg.name.as_ref().map_or("", |name| &name.name);
-                let text = format!("action `{}` has no parameter `{name}`", info.decl.name);
-                let known = params.iter().map(|p| &*p.decl.name.name);
-                self.report(Diagnostic::error("call", arg.at.span, text).with_known(
-                    "parameters",
-                    name,
-                    known,
-                ));
-                return None;
-            };
-            if param.decl.direction != Direction::None {
-                continue;
-            }
-            let value = self.const_expr(&arg.value, Some(&param.ty));
-            let value = self.coerce(value, &param.ty, arg.at.span);
-            if value.is_poison() {
-                return None;
-            }
-            let slot = data.iter().position(|p| p.var == param.var)?;
-            slots[slot] = self.constant_of(&value);
-            if slots[slot].is_none() {
-                let text = format!("action data of type `{}` is not supported", value.ty);
-                self.error("unsupported", arg.at.span, text);
-                return None;
-            }
-        }
-        for (slot, param) in slots.iter_mut().zip(&data) {
-            if let (None, Some(value)) = (&slot, self.defaults.get(&param.decl.at.id).cloned()) {
-                *slot = self.constant_of(&value);
-            }
-        }
-        if let Some(missing) = slots.iter().position(Option::is_none) {
-            let text = format!(
-                "the argument for `{}` of action `{}` is missing",
-                data[missing].decl.name, info.decl.name
-            );
-            self.error("call", span, text);
-            return None;
-        }
-        slots.into_iter().collect()
     }
 
     fn property_expr(t: &'a ast::Table, name: &str) -> Option<&'a ast::Expr> {

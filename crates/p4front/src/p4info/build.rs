@@ -433,32 +433,38 @@ impl<'a> Builder<'a, '_> {
         if !self.actions.insert(preamble.id) {
             return;
         }
+        // A parameter that is no scalar is one for each scalar in it.
         let data: Vec<_> = fact
             .params
             .iter()
             .filter(|(p, _)| in_table && p.direction == Direction::None)
+            .flat_map(|(p, ty)| ty.scalar_parts().into_iter().map(move |part| (p, part)))
             .collect();
-        let given: Vec<_> = data.iter().map(|(p, _)| id_of(&p.annotations)).collect();
+        let given: Vec<_> = data
+            .iter()
+            .map(|(p, (part, _))| part.is_empty().then(|| id_of(&p.annotations)).flatten())
+            .collect();
         let mut params = Vec::new();
-        for ((param, ty), id) in data.into_iter().zip(field_ids(&given)) {
+        for ((param, (part, ty)), id) in data.into_iter().zip(field_ids(&given)) {
             let Notes {
                 plain,
                 structured,
                 doc,
             } = notes(&param.annotations, &[]);
-            let plain_enum = match ty {
+            let name = explicit_name(&param.annotations).unwrap_or_else(|| param.name.to_string());
+            let plain_enum = match &ty {
                 Ty::Enum(e) if e.repr.is_none() => Some(self.types.name(e.decl, &e.name)),
                 _ => None,
             };
             params.push(proto::action::Param {
                 id,
-                name: explicit_name(&param.annotations).unwrap_or_else(|| param.name.to_string()),
+                name: name + &part,
                 bitwidth: if plain_enum.is_some() {
                     0
                 } else {
-                    self.types.width(ty)
+                    self.types.width(&ty)
                 },
-                type_name: self.types.type_name(ty).or(plain_enum.map(named)),
+                type_name: self.types.type_name(&ty).or(plain_enum.map(named)),
                 annotations: plain,
                 structured_annotations: structured,
                 doc,

@@ -444,12 +444,35 @@ impl Ty {
         }
     }
 
-    /// Whether an array or stack is inside.
-    pub(crate) fn has_array(&self) -> bool {
+    /// The scalars that make up a value, each with its name behind that of the value, in the order
+    /// in which [`p4ir::Layout`] has them: the validity of a header stands before its fields.
+    pub(crate) fn scalar_parts(&self) -> Vec<(String, Ty)> {
+        let mut parts = Vec::new();
+        self.push_parts("", &mut parts);
+        parts
+    }
+
+    fn push_parts(&self, name: &str, out: &mut Vec<(String, Ty)>) {
+        if self.is_header() {
+            out.push((format!("{name}.$valid$"), Ty::Bool));
+        }
         match self {
-            Ty::Stack(..) => true,
-            Ty::Record(r) => r.fields.iter().any(|f| f.ty.has_array()),
-            _ => false,
+            Ty::Record(r) => {
+                for field in &r.fields {
+                    field.ty.push_parts(&format!("{name}.{}", field.name), out);
+                }
+            }
+            Ty::Tuple(all) => {
+                for (i, part) in all.iter().enumerate() {
+                    part.push_parts(&format!("{name}.{i}"), out);
+                }
+            }
+            Ty::Stack(element, size) => {
+                for i in 0..*size {
+                    element.push_parts(&format!("{name}[{i}]"), out);
+                }
+            }
+            scalar => out.push((name.to_owned(), scalar.clone())),
         }
     }
 

@@ -269,3 +269,81 @@ fn methods_of_extern_parameters() {
         "{refused}"
     );
 }
+
+/// A program for an architecture of its own, with one control.
+fn control_alone(decls: &str, params: &str, body: &str) -> String {
+    format!(
+        "#include <core.p4>\n{decls}\ncontrol C({params}) {{ {body} }}\n\
+         control proto({params}); package top(proto p); top(C()) main;\n"
+    )
+}
+
+#[test]
+fn action_data_of_any_type_comes_in_scalars() {
+    let decls = "struct S { bit<8> f; bool[2] g; } header h_t { bit<4> x; }\n\
+                 header_union u_t { h_t one; h_t two; }";
+    let body = "action a(S[2] s, h_t h, u_t u, bit<8> last) { x = s[1].f + last; }\n\
+                table t { actions = { a; }\n\
+                  default_action = a({ { 1, { true, false } }, ... }, { 5 }, (u_t) {#}, 9); }\n\
+                apply { t.apply(); }";
+    let compiled = good(&control_alone(decls, "out bit<8> x", body));
+    let (_, table) = compiled.ir.tables.iter().next().expect("a table");
+    let action = &compiled.ir.actions[table.actions[0].action];
+    let names: Vec<&str> = action.params.iter().map(|p| &*p.name).collect();
+    insta::assert_snapshot!(names.join(" "), @"s[0].f s[0].g[0] s[0].g[1] s[1].f s[1].g[0] s[1].g[1] h.$valid$ h.x u.one.$valid$ u.one.x u.two.$valid$ u.two.x last");
+    assert_eq!(table.default_action.args.len(), names.len());
+}
+
+#[test]
+fn a_size_asks_for_a_type_only() {
+    let body = "apply { H[0] none; x = none[0].minSizeInBits() + none[7].maxSizeInBytes(); }";
+    good(&control_alone(
+        "header H { bit<16> f; }",
+        "out bit<32> x",
+        body,
+    ));
+    let body = "apply { H[0] none; x = none[0].f; }";
+    let text = control_alone("header H { bit<32> f; }", "out bit<32> x", body);
+    assert!(build(&text).is_err_and(|why| why.contains("index 0 is out of bounds")));
+}
+
+/// A parser whose `select` has these cases.
+fn selecting(locals: &str, cases: &str) -> String {
+    format!(
+        "#include <core.p4>\nbit<8> called(in bit<8> x) {{ return x + 1; }}\n\
+         struct pair_t {{ bit<8> a; bit<8> b; }}\n\
+         parser P(in pair_t p, out bit<8> x) {{ {locals}\n\
+           state start {{ x = 0; transition select(p.a, p.b) {{ {cases} }} }}\n\
+           state other {{ x = 1; transition accept; }} }}\n\
+         parser proto(in pair_t p, out bit<8> x); package top(proto p); top(P()) main;\n"
+    )
+}
+
+#[test]
+fn sets_of_a_select_may_be_known_at_run_time() {
+    let cases = "(p.b, 1): other; (_, p.a &&& 0xf0): other; (1 .. p.b, 2 .. 3): other; (4, 5): accept;\n\
+                 default: reject;";
+    let compiled = good(&selecting("", cases));
+    let states = compiled.ir.states.values();
+    let sets: Vec<String> = states
+        .filter_map(|state| match &state.transition {
+            p4ir::Transition::Select { keys, cases } => {
+                let own = keys.len();
+                Some(format!("{own} keys, {} cases", cases.len()))
+            }
+            p4ir::Transition::Goto(_) => None,
+        })
+        .collect();
+    assert_eq!(sets, ["5 keys, 5 cases"], "a key for each computed case");
+    let refused = build(&selecting("", "(called(p.a), _): accept;")).unwrap_err();
+    assert!(
+        refused.contains("a set of a `select` cannot call anything"),
+        "{refused}"
+    );
+    let set = "value_set<pair_t>(4) known;";
+    let refused = build(&selecting(set, "known: accept; (p.b, _): other;")).unwrap_err();
+    assert!(
+        refused.contains("a value set cannot stand beside sets"),
+        "{refused}"
+    );
+}

@@ -206,6 +206,21 @@ impl Checker<'_> {
         }
     }
 
+    /// The type of what an array holds, through arrays of arrays; any other type itself.
+    fn innermost<'t>(&'t self, mut ty: &'t Type) -> &'t Type {
+        // Types refer to those before them, so that this ends; what does not is an error already.
+        for _ in 0..Limit::TypeDepth.most() {
+            match ty {
+                Type::Stack { element, .. } => match self.program.types.get(*element) {
+                    Some(inner) => ty = inner,
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        ty
+    }
+
     fn field(&mut self, record: TypeId, kind: RecordKind, ty: TypeId, name: &str) {
         let inner = self
             .program
@@ -215,7 +230,7 @@ impl Checker<'_> {
         let ok = match (kind, inner) {
             (_, None) => false,
             (RecordKind::Union, Some(t)) => t.is_header(),
-            (RecordKind::Header, Some(t)) => match t {
+            (RecordKind::Header, Some(t)) => match self.innermost(t) {
                 Type::Bits { .. } | Type::Bool | Type::Varbit { .. } => true,
                 Type::Record { kind, .. } => *kind == RecordKind::Struct,
                 _ => false,

@@ -62,7 +62,7 @@ impl Gen<'_, '_> {
     fn emit_whole(&mut self, spot: &Spot, leaves: &[(Slot, LeafKind)]) {
         let mut fields = Vec::new();
         for leaf @ (slot, kind) in leaves {
-            if *kind != LeafKind::Valid {
+            if kind.is_data() {
                 let part = self.part(spot, slot.word);
                 let value = self.read(&part, slot.words() as usize);
                 fields.push((value, packet_width(*leaf)));

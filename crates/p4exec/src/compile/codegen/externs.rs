@@ -656,18 +656,23 @@ impl Gen<'_, '_> {
     fn read_register(&mut self, id: ExternId, args: &Args<'_>) {
         let Some(place) = args.place(0) else { return };
         let ty = self.place_type(place);
-        let leaves = self.unit.layout.shape(self.unit.program, ty);
+        let mut leaves = self.unit.layout.shape(self.unit.program, ty);
+        leaves.retain(|(_, kind)| kind.is_data());
         let leaves: Vec<Slot> = leaves.into_iter().map(|(slot, _)| slot).collect();
         let mut words = SiteArgs::default();
         let index = self.number_arg(args, 1);
         words.push_word(index);
         let count = self.type_words(ty);
-        let (set, out) = self.call_site(Call::RegisterRead(id, leaves), words, count);
+        let (set, out) = self.call_site(Call::RegisterRead(id, leaves.clone()), words, count);
         let done = self.label();
         self.branch_unless(set, done);
         let value = self.load_words(out, count);
         let spot = self.locate(place);
-        self.write(&spot, &value);
+        for leaf in leaves {
+            let first = leaf.word as usize;
+            let part = self.part(&spot, leaf.word);
+            self.write(&part, &value[first..first + leaf.words() as usize]);
+        }
         self.goto(done);
         self.bind(done);
     }

@@ -16,6 +16,7 @@ use super::words::{Words, top_mask};
 use super::{Gen, Helper};
 use crate::compile::frame::Slot;
 use crate::compile::site::Site;
+use crate::v1model::set_by_reading;
 
 /// Packets lie at any address.
 pub(super) const BYTES: MemFlagsData = MemFlagsData::new().with_notrap();
@@ -136,8 +137,8 @@ impl Gen<'_, '_> {
         };
         let mut bit = 0;
         for leaf @ (slot, kind) in leaves {
-            let value = if kind == LeafKind::Valid {
-                vec![self.imm(1)]
+            let value = if let Some(value) = set_by_reading(kind) {
+                vec![self.imm(value.low_u64() as i64)]
             } else {
                 let width = packet_width(leaf);
                 let mut value = self.field(&mut window, bit, width);
@@ -322,9 +323,5 @@ pub(super) const fn integer(bytes: u32) -> Type {
 
 /// Bits of a leaf in a packet, a varbit being empty.
 pub(super) fn packet_width((slot, kind): (Slot, LeafKind)) -> u32 {
-    if kind == LeafKind::Valid {
-        0
-    } else {
-        slot.width
-    }
+    if kind.is_data() { slot.width } else { 0 }
 }
