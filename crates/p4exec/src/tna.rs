@@ -32,6 +32,8 @@ pub mod parser_error {
     pub const NO_MATCH: u64 = 0x0001;
     /// The packet ends within a header.
     pub const PARTIAL_HEADER: u64 = 0x0002;
+    /// A parser counter is set from a field that is too large.
+    pub const COUNTER_RANGE: u64 = 0x0004;
     /// The parser took too long.
     pub const TIMEOUT: u64 = 0x0010;
 }
@@ -234,6 +236,7 @@ fn of_type(program: &Program, vars: &[(VarId, String)], record: &str) -> Option<
 fn flagged(error: &str) -> (String, u64) {
     let flag = match error {
         "NoMatch" => parser_error::NO_MATCH,
+        "CounterRange" => parser_error::COUNTER_RANGE,
         "ParserTimeout" => parser_error::TIMEOUT,
         _ => parser_error::PARTIAL_HEADER,
     };

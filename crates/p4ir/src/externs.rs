@@ -72,6 +72,7 @@ names! {
         RegisterAction2 = "RegisterAction2",
         RegisterAction3 = "RegisterAction3",
         RegisterAction4 = "RegisterAction4",
+        MinMaxAction = "MinMaxAction",
     }
 }
 
@@ -146,6 +147,7 @@ impl ExternType {
             | Self::RegisterAction2
             | Self::RegisterAction3
             | Self::RegisterAction4
+            | Self::MinMaxAction
             | Self::Resubmit
             | Self::Other(_) => false,
         }

@@ -498,6 +498,7 @@ fn build_extern(
         | ExternType::RegisterAction2
         | ExternType::RegisterAction3
         | ExternType::RegisterAction4
+        | ExternType::MinMaxAction
         // Calls of what is not known are refused; an object that nothing calls is in nobody's way.
         | ExternType::Other(_) => (ExternConfig::Stateless, ExternState::None),
     })

@@ -44,6 +44,7 @@ mod residual;
 mod stmt;
 mod table;
 mod tna;
+mod tna_alu;
 mod tna_hash;
 mod unused;
 mod value;

@@ -9,6 +9,7 @@
 //! * `Hash.get` is `hash`, or plain wiring for `IDENTITY` and the XOR algorithms (`tna_hash.rs`).
 //! * `RegisterAction.execute` reads the cell, calls the body of `apply` as a function, and writes
 //!   the cell; the cell of a `DirectRegister` is that of the entry which its table found.
+//! * What else the stateful ALU computes inside `apply` is in `tna_alu.rs`.
 //! * Meters tell colours as `MeterColor_t` counts them: red is 3.
 //! * What a deparser asks for is a call of `mirror`, `resubmit_with` or `digest`.
 //!
@@ -130,7 +131,8 @@ impl<'a> Lowerer<'a> {
             | ExternType::RegisterAction
             | ExternType::RegisterAction2
             | ExternType::RegisterAction3
-            | ExternType::RegisterAction4 => {
+            | ExternType::RegisterAction4
+            | ExternType::MinMaxAction => {
                 if let Some(Val::Object(Object::Extern(register))) = values.first().map(|v| &v.val)
                     && let Some(cell) = self.tna_objects.cells.get(register)
                 {
@@ -200,7 +202,7 @@ impl<'a> Lowerer<'a> {
             .add_expr(ExprKind::Const(Const::Bits(value.into())), ty)
     }
 
-    fn boolean(&mut self, kind: ExprKind) -> ExprId {
+    pub(super) fn boolean(&mut self, kind: ExprKind) -> ExprId {
         let ty = self.emitter.ir.types.boolean();
         self.emitter.ir.add_expr(kind, ty)
     }
@@ -354,7 +356,8 @@ impl<'a> Lowerer<'a> {
                 ExternType::RegisterAction
                 | ExternType::RegisterAction2
                 | ExternType::RegisterAction3
-                | ExternType::RegisterAction4,
+                | ExternType::RegisterAction4
+                | ExternType::MinMaxAction,
                 "execute",
             ) => match args {
                 [ExternArg::In(index), rest @ ..] => {
@@ -362,6 +365,15 @@ impl<'a> Lowerer<'a> {
                 }
                 _ => false,
             },
+            (
+                ExternType::DirectRegisterAction
+                | ExternType::RegisterAction
+                | ExternType::RegisterAction2
+                | ExternType::RegisterAction3
+                | ExternType::RegisterAction4
+                | ExternType::MinMaxAction,
+                _,
+            ) => self.stateful_alu(name, args, place, span),
             (ExternType::Other(name), "read") if name == "RegisterParam" => {
                 self.parameter(id, place, span)
             }
@@ -582,6 +594,19 @@ impl<'a> Lowerer<'a> {
         match (name, args) {
             ("set", [ExternArg::In(value)]) => {
                 let value = self.resize(*value, 8);
+                self.assign_expr(&counter, value, span);
+            }
+            (
+                "set",
+                [
+                    ExternArg::In(field),
+                    ExternArg::In(max),
+                    ExternArg::In(rotate),
+                    ExternArg::In(mask),
+                    ExternArg::In(add),
+                ],
+            ) => {
+                let value = self.counter_value([*field, *max, *rotate, *mask, *add], span);
                 self.assign_expr(&counter, value, span);
             }
             ("increment" | "decrement", [ExternArg::In(value)]) => {

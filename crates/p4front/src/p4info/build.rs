@@ -319,6 +319,7 @@ pub(super) const fn extern_kind(ty: &ExternType) -> Option<Kind> {
         | ExternType::DirectRegister
         | ExternType::DirectRegisterAction
         | ExternType::Hash
+        | ExternType::MinMaxAction
         | ExternType::Mirror
         | ExternType::ParserCounter
         | ExternType::ParserPriority
