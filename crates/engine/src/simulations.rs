@@ -208,7 +208,7 @@ fn own_plan(
 ) -> Result<CheckedPlan, Refusal> {
     let given = crate::request::Given::Make {
         topology: spec.topology.clone(),
-        cables: spec.cables.clone(),
+        cables: spec.cables,
     };
     let (topology, _) = topologies::make(&given, trust)?;
     let tables = spec.plan.tables(&topology, progress);
