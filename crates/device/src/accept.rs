@@ -91,13 +91,20 @@ impl<E: Executor> Device<E> {
 
     /// [`Device::accept`] in memory that several devices may share, so that it stays in the
     /// processor's cache. It tells what was lost.
+    #[inline]
     pub fn accept_with(&mut self, scratch: &mut Scratch, now: Nanos, burst: &[Frame<'_>]) {
         scratch.drops.clear();
         match burst {
+            [frame] if frame.looked_ahead => self.accept_ahead(scratch, now, frame),
             [_] => self.accept_chunk::<1>(scratch, now, burst),
             _ if burst.iter().any(|frame| frame.looked_ahead) => {
                 for frame in burst {
-                    self.accept_chunk::<1>(scratch, now, std::slice::from_ref(frame));
+                    match frame.looked_ahead {
+                        true => self.accept_ahead(scratch, now, frame),
+                        false => {
+                            self.accept_chunk::<1>(scratch, now, std::slice::from_ref(frame));
+                        }
+                    }
                 }
             }
             _ => {
@@ -119,15 +126,16 @@ impl<E: Executor> Device<E> {
     ) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.drops.clear();
-        let mut frame = Frame::new(port, bytes);
+        let frame = Frame::new(port, bytes);
         if self.runs_program(&frame) {
             let mut outputs = Outputs::default();
             self.executor
                 .process_traced(now, bytes, port, &mut outputs, tracer);
             put(outputs, scratch.ahead.clear());
-            frame.looked_ahead = true;
+            self.accept_ahead(&mut scratch, now, &frame);
+        } else {
+            self.accept_chunk::<1>(&mut scratch, now, &[frame]);
         }
-        self.accept_chunk::<1>(&mut scratch, now, &[frame]);
         self.scratch = scratch;
     }
 
@@ -156,7 +164,19 @@ impl<E: Executor> Device<E> {
         &self.scratch.drops
     }
 
-    /// Accepts at most `N` frames. If there is only one, the program may have run on it already.
+    /// Accepts a frame on which the program has run already.
+    #[inline]
+    fn accept_ahead(&mut self, scratch: &mut Scratch, now: Nanos, frame: &Frame<'_>) {
+        match self.ports.count_received(frame.port, frame.length()) {
+            Ok(()) => self.deliver(&mut scratch.ahead, &mut scratch.drops, now, frame),
+            Err(drop) => {
+                scratch.drops.push(drop);
+                scratch.ahead.skip();
+            }
+        }
+    }
+
+    /// Accepts at most `N` frames.
     #[inline]
     fn accept_chunk<const N: usize>(
         &mut self,
@@ -164,27 +184,43 @@ impl<E: Executor> Device<E> {
         now: Nanos,
         chunk: &[Frame<'_>],
     ) {
-        let ahead = matches!(chunk, [frame] if frame.looked_ahead);
-        if !ahead && matches!(self.egress, Egress::Immediate(_)) {
+        if matches!(self.egress, Egress::Immediate(_)) {
             return self.send_at_once::<N>(&mut scratch.drops, now, chunk);
         }
-        if !ahead {
-            let mut arrivals: [(PortId, &[u8]); N] = [(PortId::new(0), &[]); N];
-            let programmed = chunk.iter().filter(|frame| self.runs_program(frame));
-            let places = arrivals.iter_mut().zip(programmed);
-            let count = places.map(|(place, frame)| *place = (frame.port, frame.bytes));
-            let count = count.count();
-            let batch = scratch.outcomes.clear();
-            if let Some(arrivals) = arrivals.get(..count).filter(|_| count > 0) {
-                self.executor.process_batch(now, arrivals, batch);
+        let mut arrivals: [(PortId, &[u8]); N] = [(PortId::new(0), &[]); N];
+        let mut runs = [false; N];
+        let mut count = 0;
+        for (frame, runs) in chunk.iter().zip(&mut runs) {
+            *runs = self.runs_program(frame);
+            if let Some(place) = arrivals.get_mut(count).filter(|_| *runs) {
+                *place = (frame.port, frame.bytes);
+                count += 1;
             }
         }
-        let outcomes = match ahead {
-            true => &mut scratch.ahead,
-            false => &mut scratch.outcomes,
-        };
-        for frame in chunk {
-            self.take(outcomes, &mut scratch.drops, now, frame);
+        let batch = scratch.outcomes.clear();
+        if count > 0 {
+            let arrivals = arrivals.get(..count).unwrap_or_default();
+            self.executor.process_batch(now, arrivals, batch);
+        }
+        for (frame, runs) in chunk.iter().zip(runs) {
+            match self.ports.count_received(frame.port, frame.length()) {
+                Err(drop) => scratch.drops.push(drop),
+                Ok(()) if runs => {
+                    self.deliver(&mut scratch.outcomes, &mut scratch.drops, now, frame);
+                }
+                Ok(()) => self.hear(now, frame),
+            }
+        }
+    }
+
+    /// Acts on a PFC frame.
+    fn hear(&mut self, now: Nanos, frame: &Frame<'_>) {
+        if let (Egress::Buffer(buffered), Ok(pause)) =
+            (&mut self.egress, pfc::Frame::new_checked(frame.bytes))
+        {
+            let pause = pfc::Repr::parse(&pause);
+            buffered.buffer.hear(now, frame.port, &pause);
+            buffered.settle(now, &mut self.ports);
         }
     }
 
@@ -219,9 +255,9 @@ impl<E: Executor> Device<E> {
         immediate.check(first, &mut self.ports, drops);
     }
 
-    /// Accepts the next of the frames that the program was run on, or one on which it is not run.
+    /// Gives the egress what the program made of the next frame.
     #[inline]
-    fn take(
+    fn deliver(
         &mut self,
         outcomes: &mut Outcomes,
         drops: &mut Vec<DeviceDrop>,
@@ -229,26 +265,12 @@ impl<E: Executor> Device<E> {
         frame: &Frame<'_>,
     ) {
         let Self { ports, egress, .. } = self;
-        if let Err(drop) = ports.count_received(frame.port, frame.length()) {
-            drops.push(drop);
-            if frame.looked_ahead {
-                outcomes.skip();
-            }
-            return;
-        }
         match egress {
             Egress::Buffer(buffered) => {
-                if is_mac_control(frame.bytes) {
-                    if let Ok(pause) = pfc::Frame::new_checked(frame.bytes) {
-                        let pause = pfc::Repr::parse(&pause);
-                        buffered.buffer.hear(now, frame.port, &pause);
-                    }
-                } else {
-                    outcomes.take(drops, |departure, bytes| {
-                        let offer = offer(frame, departure, bytes);
-                        Ok(buffered.buffer.offer(now, offer)?)
-                    });
-                }
+                outcomes.take(drops, |departure, bytes| {
+                    let offer = offer(frame, departure, bytes);
+                    Ok(buffered.buffer.offer(now, offer)?)
+                });
                 buffered.settle(now, ports);
             }
             Egress::Queues(queues) => outcomes.take(drops, |departure, bytes| {

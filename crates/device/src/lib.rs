@@ -275,6 +275,7 @@ impl<E: Executor> Device<E> {
 
     /// Has what a frame from this port will need fetched to the processor's cache. A hint for
     /// drivers of many switches; it changes nothing.
+    #[inline]
     pub fn prefetch(&self, port: PortId) {
         accept::prefetch(&self.ports, port);
         if let Some(buffer) = self.buffer() {

@@ -110,6 +110,14 @@ pub struct Departure {
     frame: u32,
 }
 
+impl Departure {
+    /// The number of its bytes, for [`Buffer::free`].
+    #[inline]
+    pub(crate) const fn frame(&self) -> u32 {
+        self.frame
+    }
+}
+
 /// What is on the wire of a port.
 #[derive(Clone, Copy, Debug)]
 enum Wire {
@@ -576,6 +584,12 @@ impl Buffer {
         self.starved &= !self.stopped.is_empty();
     }
 
+    /// Whether [`Buffer::next_ready`] has ports to look at.
+    #[inline]
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// A port whose wire is idle and that may have a frame to send.
     #[inline]
     pub fn next_ready(&mut self) -> Option<PortId> {
@@ -605,7 +619,7 @@ impl Buffer {
         let departure = self.start(now, id)?;
         into.clear();
         into.extend_from_slice(self.leaving(&departure));
-        self.free(&departure);
+        self.free(departure.frame);
         Some(departure)
     }
 
@@ -618,8 +632,8 @@ impl Buffer {
 
     /// The bytes of a frame that has started are not needed any more.
     #[inline]
-    pub(crate) fn free(&mut self, departure: &Departure) {
-        self.store.free(departure.frame);
+    pub(crate) fn free(&mut self, frame: u32) {
+        self.store.free(frame);
     }
 
     /// [`Buffer::transmit`], but the frame's bytes stay in the buffer until [`Buffer::free`].

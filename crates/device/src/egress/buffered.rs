@@ -31,8 +31,8 @@ pub struct Buffered {
     armed: Option<Nanos>,
     /// Frames whose first bit has left, to be handed over.
     started: VecDeque<(PortId, Departure)>,
-    /// The frame that was handed over last: its bytes are in use until the next call.
-    handed: Option<Departure>,
+    /// The number of the frame that was handed over last: its bytes are in use until the next call.
+    handed: Option<u32>,
     /// Tasks that are done.
     tasks: u64,
 }
@@ -66,8 +66,16 @@ impl Buffered {
     /// called after every change of the buffer.
     #[inline]
     pub(crate) fn settle(&mut self, now: Nanos, ports: &mut Ports) {
+        if self.buffer.has_ready() || self.buffer.next_timer().is_some() {
+            self.start_ready(now, ports);
+        }
+    }
+
+    fn start_ready(&mut self, now: Nanos, ports: &mut Ports) {
         while let Some(port) = self.buffer.next_ready() {
-            self.start(now, port, ports);
+            if let Some(started) = self.start(now, port, ports) {
+                self.started.push_back(started);
+            }
         }
         if let Some(timer) = self.buffer.next_timer()
             && self.armed.is_none_or(|armed| timer < armed)
@@ -78,38 +86,48 @@ impl Buffered {
     }
 
     #[inline]
-    fn start(&mut self, now: Nanos, port: PortId, ports: &mut Ports) {
-        if let Some(departure) = self.buffer.start(now, port) {
-            ports.count_sent(port, departure.length.get());
-            self.add(departure.until, Task::Free(port));
-            self.started.push_back((port, departure));
-        }
+    fn start(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        ports: &mut Ports,
+    ) -> Option<(PortId, Departure)> {
+        let departure = self.buffer.start(now, port)?;
+        ports.count_sent(port, departure.length.get());
+        self.add(departure.until, Task::Free(port));
+        Some((port, departure))
     }
 
     /// Adds a task behind those that are due at the same time.
     #[inline]
     fn add(&mut self, at: Nanos, task: Task) {
-        let later = self.agenda.iter().rev().take_while(|(due, _)| *due > at);
-        match later.count() {
-            0 => self.agenda.push_back((at, task)),
-            later => self.agenda.insert(self.agenda.len() - later, (at, task)),
+        if self.agenda.back().is_none_or(|(due, _)| *due <= at) {
+            self.agenda.push_back((at, task));
+        } else {
+            let place = self.agenda.partition_point(|(due, _)| *due <= at);
+            self.agenda.insert(place, (at, task));
         }
     }
 
     #[inline]
     pub(super) fn poll_transmit(&mut self, now: Nanos, ports: &mut Ports) -> Option<Transmit<'_>> {
         if let Some(handed) = self.handed.take() {
-            self.buffer.free(&handed);
+            self.buffer.free(handed);
         }
         let (port, departure) = loop {
-            if let Some(started) = self.started.pop_front() {
+            if !self.started.is_empty()
+                && let Some(started) = self.started.pop_front()
+            {
                 break started;
             }
-            if !self.work(now, ports) {
+            if self.agenda.front().is_none_or(|(due, _)| *due > now) {
                 return None;
             }
+            if let Some(started) = self.work(now, ports) {
+                break started;
+            }
         };
-        self.handed = Some(departure);
+        self.handed = Some(departure.frame());
         Some(Transmit {
             port,
             bytes: self.buffer.leaving(&departure),
@@ -121,25 +139,24 @@ impl Buffered {
         })
     }
 
-    /// Does the next task if it is due; whether it was.
-    fn work(&mut self, now: Nanos, ports: &mut Ports) -> bool {
-        let Some(&(due, task)) = self.agenda.front().filter(|(due, _)| *due <= now) else {
-            return false;
-        };
-        self.agenda.pop_front();
+    /// Does the next task; the frame that starts at the port that has become free. Frames of other
+    /// ports, which that may set off, come after it.
+    fn work(&mut self, now: Nanos, ports: &mut Ports) -> Option<(PortId, Departure)> {
+        let (due, task) = self.agenda.pop_front()?;
         self.tasks += 1;
         let at = due.max(now - CATCH_UP);
-        match task {
+        let started = match task {
             Task::Free(port) => self.start(at, port, ports),
             Task::Timers => {
                 if self.armed == Some(due) {
                     self.armed = None;
                 }
                 self.buffer.run_timers(at);
+                None
             }
-        }
+        };
         self.settle(now, ports);
-        true
+        started
     }
 
     #[inline]

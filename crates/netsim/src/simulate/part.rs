@@ -47,8 +47,8 @@ pub(super) struct Part {
     pub(super) switches: Vec<Device<FastestExecutor>>,
     /// By switch and port.
     cables: Vec<Vec<Option<PeerPort>>>,
-    /// By switch: when it has an event to come, the earliest last.
-    armed: Vec<Vec<u64>>,
+    /// By switch: when its next event is; later ones may follow.
+    armed: Vec<u64>,
     pub(super) hosts: Hosts,
     /// By host: its switch.
     uplinks: Vec<PeerPort>,
@@ -95,7 +95,7 @@ impl Part {
             number: pieces.number,
             now: 0,
             calendar: Calendar::new(pieces.events_per_microsecond, pieces.groups),
-            armed: vec![Vec::new(); pieces.switches.len()],
+            armed: vec![u64::MAX; pieces.switches.len()],
             cables: pieces.cables,
             hosts: pieces.hosts,
             uplinks: pieces.uplinks,
@@ -159,7 +159,9 @@ impl Part {
             EventKind::AtHost => self.at_host(event),
             EventKind::InHost => self.in_host(event),
             EventKind::Due => {
-                self.armed[node].pop();
+                if self.armed[node] == self.now {
+                    self.armed[node] = u64::MAX;
+                }
                 self.transmit(node, Nanos::new(self.now));
             }
             EventKind::Wake => {
@@ -301,9 +303,29 @@ impl Part {
 
     /// Puts on the cables what a switch sends up to `due`, and notes when it has something to do
     /// again.
+    #[inline]
     fn transmit(&mut self, switch: usize, due: Nanos) {
         let device = &mut self.switches[switch];
-        let before = device.tasks();
+        let mut next = device.poll_timeout();
+        if next.is_some_and(|at| at <= due) {
+            let before = device.tasks();
+            self.take_sent(switch, due);
+            let device = &self.switches[switch];
+            self.events += device.tasks() - before;
+            next = device.poll_timeout();
+        }
+        if let Some(at) = next.map(Nanos::get)
+            && at < self.armed[switch]
+        {
+            self.armed[switch] = at;
+            let due = Event::new(EventKind::Due, switch as u32, 0);
+            self.calendar.add(at, due);
+        }
+    }
+
+    /// Puts on the cables what a switch sends up to `due`.
+    fn take_sent(&mut self, switch: usize, due: Nanos) {
+        let device = &mut self.switches[switch];
         while let Some(sent) = device.poll_transmit(due) {
             let port = usize::from(sent.port.get());
             let Some(Some(far)) = self.cables[switch].get(port) else {
@@ -317,15 +339,6 @@ impl Part {
             } else {
                 self.posts[usize::from(far.part)].add(at, arrival, sent.bytes);
             }
-        }
-        self.events += device.tasks() - before;
-        let armed = &mut self.armed[switch];
-        if let Some(at) = device.poll_timeout().map(Nanos::get)
-            && armed.last().is_none_or(|earliest| at < *earliest)
-        {
-            armed.push(at);
-            let due = Event::new(EventKind::Due, switch as u32, 0);
-            self.calendar.add(at, due);
         }
     }
 
