@@ -66,8 +66,14 @@ impl Buffered {
     /// called after every change of the buffer.
     #[inline]
     pub(crate) fn settle(&mut self, now: Nanos, ports: &mut Ports) {
-        if self.buffer.has_ready() || self.buffer.next_timer().is_some() {
+        if self.buffer.has_ready() {
             self.start_ready(now, ports);
+        }
+        if let Some(timer) = self.buffer.next_timer()
+            && self.armed.is_none_or(|armed| timer < armed)
+        {
+            self.armed = Some(timer);
+            self.add(timer, Task::Timers);
         }
     }
 
@@ -76,12 +82,6 @@ impl Buffered {
             if let Some(started) = self.start(now, port, ports) {
                 self.started.push_back(started);
             }
-        }
-        if let Some(timer) = self.buffer.next_timer()
-            && self.armed.is_none_or(|armed| timer < armed)
-        {
-            self.armed = Some(timer);
-            self.add(timer, Task::Timers);
         }
     }
 
