@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use p4ir::{BigUint, ExprId, Place, Program, Projection, RecordKind, Type, TypeId, V1Model, VarId};
+use p4ir::{
+    BigUint, ExprId, ExprKind, Place, Program, Projection, RecordKind, Type, TypeId, V1Model, VarId,
+};
 use serde_json::{Map, Value, json};
 
 use super::{Write, Writer};
@@ -29,6 +31,10 @@ pub(super) type Alternative = (Vec<(ExprId, u32)>, Place);
 
 /// Most alternatives of one place.
 const MAX_ALTERNATIVES: usize = 4096;
+
+/// Most operations of one place: the format has no run-time index, so each alternative repeats the
+/// index expressions, and an index inside an index multiplies.
+const MAX_OPERATIONS: u64 = 1 << 16;
 
 /// Names that the format itself uses.
 const RESERVED: [&str; 2] = ["scalars", "standard_metadata"];
@@ -86,7 +92,55 @@ impl Writer<'_> {
             }
             all = next;
         }
+        let operations = self.operations_of_place(place, &mut BTreeMap::new());
+        if operations > MAX_OPERATIONS {
+            return Err(self.error(format!(
+                "an index known at run time only inside others, {operations} operations where {MAX_OPERATIONS} are the \
+                 most; assign the inner index to a variable first"
+            )));
+        }
         Ok(all)
+    }
+
+    /// The operations that a place is written as: each of its alternatives repeats its indices.
+    fn operations_of_place(&self, place: &Place, known: &mut BTreeMap<ExprId, u64>) -> u64 {
+        let mut prefix = Place::var(place.var);
+        let (mut alternatives, mut indices) = (1_u64, 1_u64);
+        for step in &place.path {
+            let Projection::DynIndex(index) = step else {
+                prefix.path.push(*step);
+                continue;
+            };
+            if let Some(Type::Stack { size, .. }) =
+                self.p.place_type(&prefix).map(|ty| &self.p.types[ty])
+            {
+                alternatives = alternatives.saturating_mul((*size).into());
+            }
+            indices = indices.saturating_add(self.operations(*index, known));
+            prefix.path.push(Projection::Index(0));
+        }
+        alternatives.saturating_mul(indices)
+    }
+
+    /// The operations that an expression is written as.
+    fn operations(&self, id: ExprId, known: &mut BTreeMap<ExprId, u64>) -> u64 {
+        if let Some(operations) = known.get(&id) {
+            return *operations;
+        }
+        let operations = match &self.p.exprs[id].kind {
+            ExprKind::Read(place) | ExprKind::IsValid(place) => {
+                self.operations_of_place(place, known)
+            }
+            kind => {
+                let operands = kind.operands();
+                let all = operands
+                    .iter()
+                    .map(|operand| self.operations(*operand, known));
+                all.fold(1, u64::saturating_add)
+            }
+        };
+        known.insert(id, operations);
+        operations
     }
 
     /// What a place is, and that it is used.

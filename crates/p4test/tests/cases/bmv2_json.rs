@@ -204,6 +204,45 @@ fn headers_that_bmv2_has_not_are_refused() {
     }
 }
 
+/// The format has no index known at run time: each alternative repeats the index expressions, so
+/// indices inside each other multiply.
+#[test]
+fn indices_inside_each_other_have_a_limit() {
+    let of_depth = |depth: usize| {
+        let index = (0..depth).fold("2w1".to_owned(), |inner, _| format!("h.s[{inner}].v[1:0]"));
+        let text = format!(
+            "#include <core.p4>
+#include <v1model.p4>
+header h_t {{ bit<8> v; }}
+struct H {{ h_t[4] s; }}
+struct M {{ }}
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {{
+    state start {{
+        p.extract(h.s.next);
+        transition accept;
+    }}
+}}
+control C(inout H h, inout M m) {{ apply {{ }} }}
+control I(inout H h, inout M m, inout standard_metadata_t s) {{
+    apply {{ h.s[0].v = (bit<8>) {index}; }}
+}}
+control E(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ }} }}
+control D(packet_out p, in H h) {{ apply {{ p.emit(h); }} }}
+V1Switch(P(), C(), I(), E(), C(), D()) main;
+"
+        );
+        let program = p4test::compile_text("nested.p4", &text, &p4front::Options::default());
+        bmv2json::write(&program.unwrap(), "nested")
+    };
+    assert!(of_depth(5).is_ok());
+    let refusal = of_depth(40).unwrap_err().to_string();
+    assert!(refusal.starts_with("nested.p4:14:"), "{refusal}");
+    assert!(
+        refusal.contains("assign the inner index to a variable"),
+        "{refusal}"
+    );
+}
+
 /// BMv2 reads the fields of a digest at the end of ingress: they hold what the values were when the
 /// digest was made.
 #[test]
