@@ -164,10 +164,14 @@ impl Reader<'_> {
             blank |= !join.or(body).unwrap_or(line).is_empty();
         }
         let ends = lines > joins;
+        // The writer joins an empty line to a comment that ends with `\`: it is no line of its own
+        // when that is read again.
+        let before = self.pieces.last();
+        let kept = joins > 0 && before.is_some_and(|before| before.text.ends_with('\\'));
         self.pieces.push(Piece {
             kind,
             text,
-            newlines: if ends { lines } else { 0 },
+            newlines: if ends { lines - usize::from(kept) } else { 0 },
             apart: ends || blank,
             joined: !ends && joins > 0 && blank,
         });

@@ -200,6 +200,15 @@ fn text(parts: Vec<&'static str>) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(parts), 0..40).prop_map(|v| v.concat())
 }
 
+/// A comment that ends with `\` is followed by an empty line that is joined to it.
+#[test]
+fn a_comment_that_ends_with_a_backslash_is_written_the_same_again() {
+    for text in ["//\\\\\n\t\n#", "//\\\\\n\n\n\nbit<8> x;\n", "//\\\\\n"] {
+        let once = format("x.p4", text).unwrap();
+        assert_eq!(format("x.p4", &once).unwrap(), once, "{text:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
 
