@@ -34,7 +34,7 @@ const MAX_ALTERNATIVES: usize = 4096;
 
 /// Most operations of one place: the format has no run-time index, so each alternative repeats the
 /// index expressions, and an index inside an index multiplies.
-const MAX_OPERATIONS: u64 = 1 << 16;
+const MAX_OPERATIONS: u64 = 1 << 12;
 
 /// Names that the format itself uses.
 const RESERVED: [&str; 2] = ["scalars", "standard_metadata"];
