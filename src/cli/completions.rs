@@ -22,7 +22,7 @@ impl Completions {
     /// None today.
     pub fn run(self, mut command: Command) -> Result<(), Fault> {
         let scenarios: Vec<&str> = BUNDLED.iter().map(|(name, _)| *name).collect();
-        let routes: Vec<&str> = RouteName::ALL.iter().map(|name| name.name()).collect();
+        let routes = RouteName::names();
         for (sub, argument, names) in [
             ("simulate", "scenario", scenarios.as_slice()),
             ("emulate", "scenario", scenarios.as_slice()),

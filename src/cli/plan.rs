@@ -94,11 +94,8 @@ impl Plan {
             return Ok(());
         };
         let text = terminal::read(path).map_err(|fault| {
-            let names: Vec<&str> = RouteName::ALL.iter().map(|name| name.name()).collect();
-            fault.help(format!(
-                "--routes takes {}, or a file of routes",
-                names.join(", ")
-            ))
+            let names = RouteName::names().join(", ");
+            fault.help(format!("--routes takes {names}, or a file of routes"))
         })?;
         let routes = parse_routes(&text).input(path)?;
         if routes.is_empty() {

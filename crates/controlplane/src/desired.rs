@@ -23,7 +23,7 @@ use super::entity::{self, Entities, EntityError};
 use super::error::RemoteError;
 use super::p4c;
 
-/// The port that BF Runtime's server listens on unless it is told another.
+/// The default port of a BF Runtime server.
 const BFRT_PORT: u16 = 50052;
 
 /// The annotation that a generated program carries: what it was generated as.

@@ -15,19 +15,17 @@ pub trait Choice: Copy + Send + Sync + 'static {
 
     /// What it means, as one line of help.
     fn about(self) -> &'static str;
+
+    /// The names of all values, in their order.
+    #[must_use]
+    fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|choice| choice.name()).collect()
+    }
 }
 
 /// A choice by its name: what users write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Named<T>(pub T);
-
-impl<T: Choice> Named<T> {
-    /// The names, separated by commas.
-    fn names() -> String {
-        let names: Vec<&str> = T::ALL.iter().map(|choice| choice.name()).collect();
-        names.join(", ")
-    }
-}
 
 impl<T: Choice> fmt::Display for Named<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,7 +39,7 @@ impl<T: Choice> FromStr for Named<T> {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut all = T::ALL.iter();
         let found = all.find(|choice| choice.name() == text);
-        let found = found.ok_or_else(|| format!("`{text}` is none of {}", Self::names()));
+        let found = found.ok_or_else(|| format!("`{text}` is none of {}", T::names().join(", ")));
         found.map(|choice| Self(*choice))
     }
 }
@@ -53,7 +51,7 @@ impl<'de, T: Choice> Deserialize<'de> for Named<T> {
             type Value = Named<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "one of {}", Named::<T>::names())
+                write!(f, "one of {}", T::names().join(", "))
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Named<T>, E> {

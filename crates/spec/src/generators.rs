@@ -1,4 +1,4 @@
-//! Generators whose networks are asked for by size: fat trees for so many hosts, and random graphs.
+//! Generators that take a size: fat trees for a number of hosts, and random graphs.
 
 use std::str::FromStr;
 
@@ -35,7 +35,7 @@ pub struct EgftSpec {
     pub oversubscription: Option<f64>,
 }
 
-/// A random regular graph: of so many switches, or of as many as so many hosts take (Stephens15
+/// A random regular graph, by its number of switches or of hosts (Stephens15
 /// section 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

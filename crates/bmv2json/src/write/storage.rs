@@ -92,6 +92,9 @@ impl Writer<'_> {
             }
             all = next;
         }
+        if place.is_static() {
+            return Ok(all);
+        }
         let operations = self.operations_of_place(place, &mut BTreeMap::new());
         if operations > MAX_OPERATIONS {
             return Err(self.error(format!(

@@ -233,7 +233,7 @@ fn packets_of_queues_are_sent_when_they_leave() {
     assert_eq!((sent(&device), device.poll_timeout()), ((2, 6), None));
 }
 
-/// A buffer knows of every link and port that comes or goes, however the device is told.
+/// Every change of a link or a port reaches the buffer.
 #[test]
 fn what_waits_in_a_buffer_goes_with_its_port() {
     let (mut device, now) = (switch(&[1, 2, 3]), Nanos::new(5));

@@ -14,9 +14,7 @@ use topology::{Peer, SwitchId};
 use wire::MacAddr;
 use wire::pfc::Quanta;
 
-use spec::ScenarioError;
-use spec::{SchedulerSpec, SwitchSpec, ThresholdSpec};
-use spec::{Size, Speed, Time};
+use spec::{ScenarioError, SchedulerSpec, Size, Speed, SwitchSpec, ThresholdSpec, Time};
 
 /// IEEE 802.1Qbb: what acting on a PFC frame may take, in quanta.
 pub(super) const REACTION_QUANTA: u16 = 60;

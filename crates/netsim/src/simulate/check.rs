@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use spec::Scenario;
-use spec::ScenarioError;
-use spec::Time;
+use spec::{Scenario, ScenarioError, Time};
 
 /// Whether everything in a scenario can come to pass.
 ///

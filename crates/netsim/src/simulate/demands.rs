@@ -14,10 +14,7 @@ use super::routing::Routing;
 use super::senders::{Ends, Head, host_delay, link_rate, no_class, rules};
 use super::workload::{Address, Arriving, Between, Demand, Sending, Workload, Workloads};
 use crate::embedded::Network;
-use spec::Scenario;
-use spec::ScenarioError;
-use spec::TransportSpec;
-use spec::{ArrivalsSpec, WorkloadSpec};
+use spec::{ArrivalsSpec, Scenario, ScenarioError, TransportSpec, WorkloadSpec};
 
 /// The most hosts of a network with workloads: what every pair has is kept.
 const MAX_HOSTS: usize = 2_048;

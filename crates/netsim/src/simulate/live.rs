@@ -22,8 +22,7 @@ use super::hosts::NicAction;
 use super::report::{DeadlockReport, FlowReport, SwitchReport};
 use super::routing::Routing;
 use super::setup::{self, ScriptAction};
-use spec::Scenario;
-use spec::ScenarioError;
+use spec::{Scenario, ScenarioError};
 
 use super::{SimulateError, check, report};
 use crate::embedded::Network;

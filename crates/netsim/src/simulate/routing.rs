@@ -19,8 +19,7 @@ use topology::routes::forwarding::{Forwarding, Reroute};
 use topology::{HostId, LinkId, NodeId, SwitchId};
 
 use crate::embedded::Network;
-use spec::RouteSpec;
-use spec::ScenarioError;
+use spec::{RouteSpec, ScenarioError};
 
 /// Addresses of flows with routes of their own (RFC 2544: for benchmarks).
 const OWN_ROUTES: u32 = u32::from_be_bytes([198, 18, 0, 1]);

@@ -10,8 +10,7 @@ use super::distance::Distances;
 use super::flow::{HEAD, checksum};
 use super::window::WindowRules;
 use crate::embedded::{Network, Probe};
-use spec::Scenario;
-use spec::{SenderSpec, TransportSpec};
+use spec::{Scenario, SenderSpec, TransportSpec};
 
 /// The shortest retransmission timeout where nothing says otherwise, in nanoseconds.
 const USUAL_RTO: u64 = 5_000_000;

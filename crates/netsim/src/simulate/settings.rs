@@ -11,9 +11,7 @@ use serde::Serialize;
 use topology::{Peer, SwitchId};
 
 use super::buffers::{LosslessFile, LosslessPort, longest_frame, of_plan};
-use spec::ScenarioError;
-use spec::SwitchSpec;
-use spec::{Size, Speed};
+use spec::{ScenarioError, Size, Speed, SwitchSpec};
 
 /// The shared buffer of a switch: dynamic thresholds, and headroom for every port and lossless
 /// priority (TaggerDraft section 3.3).

@@ -26,9 +26,10 @@ use super::window::Window;
 use super::workload::Workloads;
 use super::{demands, hosts};
 use crate::embedded::{Network, install};
-use spec::ScenarioError;
-use spec::{EventSpec, FlowSpec, PatternSpec, Scenario};
-use spec::{MAX_PACKET, MIN_PACKET, TransportSpec};
+use spec::{
+    EventSpec, FlowSpec, MAX_PACKET, MIN_PACKET, PatternSpec, Scenario, ScenarioError,
+    TransportSpec,
+};
 
 /// The most flows of a scenario.
 const MAX_FLOWS: usize = 1_000_000;

@@ -12,8 +12,7 @@ use super::watchdog::Watchdog;
 use super::world::{Parts, World};
 use super::{SimulateError, Threads};
 use crate::embedded::Network;
-use spec::Scenario;
-use spec::ScenarioError;
+use spec::{Scenario, ScenarioError};
 
 /// Samples of a plot.
 const SAMPLES: u64 = 400;

@@ -251,9 +251,9 @@ pub enum RouteName {
     Shortest,
     /// The k shortest paths of each pair of switches.
     Ksp,
-    /// Up, then down, with so many bounces.
+    /// Up, then down; a limit of bounces stands beside it.
     UpDown,
-    /// All simple paths of so many switches.
+    /// All simple paths; the most switches of a path stand beside it.
     All,
     /// BCube's path that corrects digits from the highest down.
     Bcube,
@@ -293,7 +293,7 @@ impl Choice for RouteName {
             Self::Shortest => "All shortest paths",
             Self::Ksp => "The k shortest paths of each pair of switches",
             Self::UpDown => "Up, then down, through the layers of the topology",
-            Self::All => "All simple paths of at most so many switches",
+            Self::All => "All simple paths with at most --max-switches switches",
             Self::Bcube => "One path per pair of servers of a BCube",
             Self::BcubeRotations => "One path per rotation of the digits of a BCube",
             Self::Lanes(_) => "One way for every pair of switches in virtual lanes",

@@ -49,7 +49,7 @@ enum Forwarding {
     },
     /// Along disjoint trees in an acyclic graph of trees: DF-EDST.
     TreeGraph {
-        /// At least so many failures.
+        /// The failures that are survived at least.
         resilience: u8,
         trees: Option<u8>,
         transitions: TransitionOptions,
@@ -82,7 +82,7 @@ enum LosslessTags {
     None,
     /// By tags that rise.
     Rising(Tags),
-    /// By so many channels at least.
+    /// By channels, at least this number.
     Channels(u8, Tags),
     /// By channels of trees.
     Trees(Tags),
@@ -205,7 +205,7 @@ impl Forwarding {
         }
     }
 
-    /// The same for important destinations, which survive so many failures.
+    /// The same for important destinations, which survive this number of failures.
     fn surviving(self, failures: Option<u8>) -> Self {
         match self {
             Self::Routes {
@@ -350,8 +350,8 @@ impl ImportantHosts {
             }
             (None, false) => {
                 let problem = format!("{important} names hosts, but no scheme for packets to them");
-                let names: Vec<&str> = ImportantScheme::ALL.iter().map(|s| s.name()).collect();
-                let choice = spelling.with_value("important_scheme", &names.join("|"));
+                let names = ImportantScheme::names().join("|");
+                let choice = spelling.with_value("important_scheme", &names);
                 return Err(PlanError::new(problem).help(format!("choose one with {choice}")));
             }
         };

@@ -10,6 +10,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use topology::routes::RoutePolicy;
 use topology::{NodeId, Topology};
 
+use super::tags::Classes;
 use super::{PlanError, PlanSpec, RouteName, SchemeKind, Spelling};
 use crate::choice::{Choice, Named};
 
@@ -145,11 +146,16 @@ const OF_RISING_TAGS: &[&str] = &[
 ];
 
 impl Routes {
-    /// The routes of a plan whose tags rise; `bounces` is what up-down routes may have.
+    /// The routes of a plan whose tags rise; up-down routes have the bounces of the classes.
     ///
     /// # Errors
     /// [`PlanError`] if numbers of other routes are given, or two different numbers.
-    pub(super) fn of(spec: &PlanSpec, bounces: u8, spelling: Spelling) -> Result<Self, PlanError> {
+    pub(super) fn of(
+        spec: &PlanSpec,
+        classes: &Classes,
+        spelling: Spelling,
+    ) -> Result<Self, PlanError> {
+        let bounces = classes.bounces();
         let routes = match (&spec.routes, &spec.paths) {
             (Some(_), Some(PathsSpec::Listed(_))) => {
                 let problem = "has both `routes` and `paths`; say one of them";
@@ -227,9 +233,8 @@ impl Routes {
 
 /// What to write for routes.
 fn known_routes(spelling: Spelling) -> String {
-    let names: Vec<&str> = RouteName::ALL.iter().map(|name| name.name()).collect();
     let option = spelling.option("routes");
-    format!("{option} takes {}", names.join(", "))
+    format!("{option} takes {}", RouteName::names().join(", "))
 }
 
 /// The policy of a name, with the numbers beside it.

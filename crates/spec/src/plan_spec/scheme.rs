@@ -49,7 +49,7 @@ pub struct Tagger {
 /// How Tagger computes tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TagAlgorithm {
-    /// By a search of so many moves, or until the time is over.
+    /// By a search that ends after a number of moves or after a time.
     Optimal {
         moves: u64,
         time_limit: Option<Duration>,
@@ -207,12 +207,9 @@ impl Tagger {
             }
         };
         let classes = Classes::of(spec, spelling)?;
-        let bounces = classes
-            .bounces()
-            .unwrap_or(TaggerOptions::default().bounces);
         Ok(Self {
             algorithm,
-            routes: Routes::of(spec, bounces, spelling)?,
+            routes: Routes::of(spec, &classes, spelling)?,
             bounces: spec.bounces,
             classes,
             tags: Tags::of(spec, CarrierKind::default()),
@@ -241,8 +238,8 @@ impl Tagger {
             None => {}
         }
         let routes = options.routes_for(topology, options.algorithm_for(topology));
+        refuse_bounces(self.bounces, topology, &routes, spelling)?;
         if !matches!(routes, RoutePolicy::UpDown { .. }) {
-            refuse_bounces(self.bounces, topology, &routes, spelling)?;
             self.classes.refuse_limits(spelling)?;
         }
         schemes::tagger(topology, &options).map_err(PlanError::new)
@@ -253,12 +250,9 @@ impl Ttl {
     fn of(spec: &PlanSpec, spelling: Spelling) -> Result<Self, PlanError> {
         let classes = Classes::of(spec, spelling)?;
         classes.refuse_limits(spelling)?;
-        let bounces = classes
-            .bounces()
-            .unwrap_or(TaggerOptions::default().bounces);
         Ok(Self {
             hops: spec.hops,
-            routes: Routes::of(spec, bounces, spelling)?,
+            routes: Routes::of(spec, &classes, spelling)?,
             bounces: spec.bounces,
             classes,
             tags: Tags::of(spec, CarrierKind::default()),
@@ -271,9 +265,7 @@ impl Ttl {
             ..self.classes.apply(self.tags.options())
         };
         let routes = options.routes.clone().unwrap_or(RoutePolicy::Shortest);
-        if !matches!(routes, RoutePolicy::UpDown { .. }) {
-            refuse_bounces(self.bounces, topology, &routes, spelling)?;
-        }
+        refuse_bounces(self.bounces, topology, &routes, spelling)?;
         schemes::ttl(topology, self.hops, &options).map_err(PlanError::new)
     }
 }
@@ -285,7 +277,7 @@ fn refuse_bounces(
     routes: &RoutePolicy,
     spelling: Spelling,
 ) -> Result<(), PlanError> {
-    if bounces.is_none() {
+    if bounces.is_none() || matches!(routes, RoutePolicy::UpDown { .. }) {
         return Ok(());
     }
     let option = spelling.option("bounces");

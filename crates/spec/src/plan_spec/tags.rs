@@ -97,14 +97,10 @@ impl Classes {
     /// # Errors
     /// [`PlanError`] if a class asks for more bounces than the plan allows.
     pub(super) fn of(spec: &PlanSpec, spelling: Spelling) -> Result<Self, PlanError> {
-        let list = match spec.classes {
+        let list: Vec<ClassSpec> = match spec.classes {
+            Some(0) => return Err(PlanError::new(schemes::SchemeError::NoClass)),
             None | Some(1) => spec.class.iter().map(|class| class.0.clone()).collect(),
             Some(count) => TaggerOptions::default().with_classes(count).classes,
-        };
-        // No class at all: the scheme refuses it.
-        let list = match spec.classes {
-            Some(0) => return Err(PlanError::new(schemes::SchemeError::NoClass)),
-            _ => list,
         };
         let most = list.iter().filter_map(|class| class.bounces).max();
         let asked = spec.bounces_asked();
@@ -130,9 +126,9 @@ impl Classes {
         })
     }
 
-    /// The bounces that stay lossless, where they are counted; `None` if nobody asks for a number.
-    pub(super) const fn bounces(&self) -> Option<u8> {
-        self.bounces
+    /// The bounces that stay lossless, where they are counted.
+    pub(super) fn bounces(&self) -> u8 {
+        self.bounces.unwrap_or(TaggerOptions::default().bounces)
     }
 
     /// Refuses limits of bounces where nothing counts bounces.
@@ -153,14 +149,13 @@ impl Classes {
 
     /// The options with these classes.
     pub(super) fn apply(&self, options: TaggerOptions) -> TaggerOptions {
-        let usual = options.bounces;
         TaggerOptions {
             classes: match self.list.is_empty() {
                 true => options.classes,
                 false => self.list.clone(),
             },
             class_bits: self.bits,
-            bounces: self.bounces.unwrap_or(usual),
+            bounces: self.bounces(),
             ..options
         }
     }
