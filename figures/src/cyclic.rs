@@ -1,12 +1,12 @@
 //! How many random graphs have a cycle of buffers under shortest paths with one tag, as FC23's
 //! Figure 3 counts them.
 
-use plot::{Axis, Plot, Stroke};
 use quantities::Progress;
 use rand::seq::index::sample;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use report::{Axis, Plot, Stroke};
 use serde::Serialize;
 use topology::generate::{Cables, GenerateError, Jellyfish, JellyfishSize, Xpander};
 use topology::{ArcId, Fabric, SwitchId, Topology};

@@ -16,8 +16,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use netsim::simulate::{SimulateError, live::Live};
 use serde::Serialize;
+use simulator::simulate::{SimulateError, live::Live};
 use spec::Scenario;
 use thiserror::Error;
 
@@ -230,7 +230,7 @@ fn all_it_says(child: &mut Child) -> Option<String> {
 fn pairs(bench: &SimulationBench, scenario: &Scenario) -> Result<Vec<(u64, u64)>, SimulateError> {
     let (_, hosts) = Live::new(bench.network(), scenario)?;
     let number =
-        |leg: netsim::simulate::live::Leg| (leg.from.index() as u64, leg.to.index() as u64);
+        |leg: simulator::simulate::live::Leg| (leg.from.index() as u64, leg.to.index() as u64);
     Ok(hosts.legs().map(number).collect())
 }
 

@@ -7,8 +7,6 @@
 
 use std::sync;
 
-use netsim::embedded::{Network, NetworkError};
-use netsim::simulate::{SimulateError, SimulationReport, simulate_telling};
 use plan::CheckedPlan;
 use plan::check::{Options, check};
 use quantities::{BitRate, Bytes, Nanos, Progress};
@@ -16,6 +14,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schemes::{TaggerOptions, flattened_clos, tagger};
 use serde::Serialize;
+use simulator::embedded::{Network, NetworkError};
+use simulator::simulate::{SimulateError, SimulationReport, simulate_telling};
 use spec::{
     EcnSpec, FlowSpec, Scenario, Size, Speed, SwitchSpec, ThresholdSpec, Time, TransportSpec,
 };

@@ -1,8 +1,8 @@
 //! How much faster several threads simulate a network, and from the work of their windows what more
 //! cores would give.
 
-use netsim::simulate::{Outcome, Session, SimulateError, Threads, Windows, meet};
 use serde::Serialize;
+use simulator::simulate::{Outcome, Session, SimulateError, Threads, Windows, meet};
 use spec::Scenario;
 
 use super::machine::timed;

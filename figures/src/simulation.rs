@@ -1,12 +1,12 @@
 //! How fast the simulator is, and how long it loses nothing: a fat-tree of 128 hosts, every host
 //! sending to one other at full rate, PFC on, the generated program in every switch.
 
-use netsim::embedded::Network;
-use netsim::simulate::{Outcome, SimulateError, simulate};
 use plan::check;
 use quantities::{BitRate, Bytes};
 use schemes::TaggerOptions;
 use serde::Serialize;
+use simulator::embedded::Network;
+use simulator::simulate::{Outcome, SimulateError, simulate};
 use spec::Scenario;
 use topology::Topology;
 use topology::generate::{Cables, FatTree};

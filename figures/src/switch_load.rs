@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use netsim::embedded::{self, Arrival, Fleet, Network, NetworkError, Probe};
 use p4exec::ExecutorKind;
 use p4exec::exec::Executor;
 use packetgen::Traffic;
+use simulator::embedded::{self, Arrival, Fleet, Network, NetworkError, Probe};
 use topology::{LinkId, SwitchId};
 
 /// Bytes of a packet as a host sends it.

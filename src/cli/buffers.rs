@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use netsim::simulate::{LosslessFile, SwitchBuffer};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
+use simulator::simulate::{LosslessFile, SwitchBuffer};
 use topology::SwitchId;
 
 use super::check;
@@ -120,7 +120,7 @@ fn cells(switch: &SwitchBuffer) -> Vec<Vec<String>> {
         .iter()
         .map(u8::to_string)
         .collect();
-    let line = |port: &netsim::simulate::PortBuffer| {
+    let line = |port: &simulator::simulate::PortBuffer| {
         vec![
             switch.switch.clone(),
             switch.buffer_bytes.to_string(),

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use ::plan::{ClassId, PlanError, Tables};
 use clap::Args;
-use netsim::embedded::{Network, Probe, Reroute, Walk, WalkEnd};
 use p4gen::build::BuildDirectory;
 use p4gen::targets::{Formats, V1MODEL};
 use schemes::TaggerOptions;
 use serde::Serialize;
+use simulator::embedded::{Network, Probe, Reroute, Walk, WalkEnd};
 use topology::generate::{Cables, Clos};
 use topology::{LinkId, Topology};
 

@@ -10,9 +10,9 @@ use emulator::emulate::{
 };
 use indicatif::ProgressBar;
 use linuxnet::Process;
-use netsim::embedded::Network;
 use quantities::BitRate;
 use serde::Serialize;
+use simulator::embedded::Network;
 use spec::Scenario;
 
 use super::fault::{Context, Fault, Status};

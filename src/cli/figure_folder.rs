@@ -41,7 +41,7 @@ pub fn write_out(
     }
     let page = FiguresPage {
         name,
-        style: plot::STYLE,
+        style: report::STYLE,
         text,
         plots: &drawn,
         version: env!("CARGO_PKG_VERSION"),

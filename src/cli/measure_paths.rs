@@ -5,9 +5,9 @@ use std::path::Path;
 
 use clap::Args;
 use emulator::emulate::Options;
-use netsim::embedded::{Network, Reroute};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
+use simulator::embedded::{Network, Reroute};
 
 use super::check;
 use super::emulate::refuse as live_fault;

@@ -11,7 +11,7 @@ use super::shard::{self, Found, Work};
 use super::terminal::Terminal;
 use super::{check, figures, measure, simulate};
 use ::measure::failover::SetTally;
-use netsim::simulate::SeedRun;
+use simulator::simulate::SeedRun;
 
 /// Arguments of `switchwright merge`.
 #[derive(Debug, Args)]

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use netsim::embedded::Network;
-use netsim::simulate::{SeedRun, simulate_telling};
 use rayon::prelude::*;
 use serde::Serialize;
+use simulator::embedded::Network;
+use simulator::simulate::{SeedRun, simulate_telling};
 use spec::Scenario;
 
 use super::fault::{Context, Fault};

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::fault::{Context, Fault};
 use super::terminal::{self, Terminal};
 use measure::failover::SetTally;
-use netsim::simulate::SeedRun;
+use simulator::simulate::SeedRun;
 
 const SHARES: &str = "Several machines";
 

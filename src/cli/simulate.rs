@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use netsim::embedded::Network;
-use netsim::simulate::{
-    Completions, Plots, SeedRun, SimulationReport, Threads, Windows, simulate_shared,
-};
 use p4gen::build::BuildDirectory;
 use serde::Serialize;
+use simulator::embedded::Network;
+use simulator::simulate::{
+    Completions, Plots, SeedRun, SimulationReport, Threads, Windows, simulate_shared,
+};
 use spec::{BUNDLED, Scenario, TransportSpec, WatchdogAction, WatchdogSpec, bundled};
 
 use super::check;

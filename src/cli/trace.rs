@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use netsim::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk, WalkEnd};
 use p4gen::build::BuildDirectory;
 use plan::ClassId;
 use serde::Serialize;
+use simulator::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk, WalkEnd};
 use topology::NodeId;
 
 use super::check;

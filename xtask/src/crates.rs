@@ -23,7 +23,7 @@ pub(crate) fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), Strin
     let text = read(root)?;
     if replaced(&text, &picture(&graph(root)?))? != text {
         findings.push(format!(
-            "{DOCUMENT}: the picture of the crates is out of date; run `cargo xtask bless`"
+            "{DOCUMENT}: the picture of the crates is out of date; run `cargo xtask bless --picture`"
         ));
     }
     Ok(())

@@ -11,8 +11,8 @@
 //! - `cargo xtask page-test` — the page in Chromium, on both engines.
 //! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into
 //!   a fresh environment and try it there; with `--release` as it is for use.
-//! - `cargo xtask bless` — rewrite the goldens (snapshots and `p4src/generated/`) and the picture
-//!   of the crates.
+//! - `cargo xtask bless [--picture]` — rewrite the goldens (snapshots and `p4src/generated/`) and
+//!   the picture of the crates; with `--picture` only the picture.
 //! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those
 //!   on record in `benches/counts.json`; with `--bless` they are put on record.
 //! - `cargo xtask corpus DIR... [--only NAME]... [--json]` — every command held against every other
@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
         "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
         "wheel" => wheel::build_and_test(&root, std::env::args().any(|a| a == "--release")),
+        "bless" if std::env::args().any(|a| a == "--picture") => crates::bless(&root),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
                 &root,

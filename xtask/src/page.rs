@@ -9,7 +9,7 @@ use crate::wasm;
 /// What the engine runs through with every packet; the rest of a development build is as it is for
 /// tests, which have built most of what builds it; the networks that tests of the page plan and
 /// prove are small.
-const FAST: [&str; 4] = ["device", "netsim", "p4exec", "wire"];
+const FAST: [&str; 4] = ["device", "simulator", "p4exec", "wire"];
 
 /// Cargo's profile of the engine that is distributed.
 const RELEASE: &str = "page";

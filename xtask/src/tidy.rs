@@ -33,7 +33,7 @@ const STREETS: &[Street] = &[
         ],
     },
     Street {
-        within: "crates/netsim/src/",
+        within: "crates/simulator/src/",
         rooms: &[&["embedded"], &["simulate"]],
     },
     Street {
@@ -78,7 +78,7 @@ const BANS: &[Ban] = &[
         within: &[
             "crates/device/src",
             "crates/p4exec/src",
-            "crates/netsim/src/simulate",
+            "crates/simulator/src/simulate",
         ],
         words: &[
             "Instant::now",
@@ -111,7 +111,7 @@ const BANS: &[Ban] = &[
             "crates/p4gen/src",
             "crates/controlplane/src",
             "crates/conformance/src",
-            "crates/netsim/src/embedded",
+            "crates/simulator/src/embedded",
             "crates/emulator/src/drill",
             "crates/measure/src",
             "figures/src",
@@ -133,7 +133,7 @@ const BANS: &[Ban] = &[
             "crates/course/src",
             "crates/emulator/src",
             "crates/engine/src",
-            "crates/netsim/src",
+            "crates/simulator/src",
             "crates/p4gen/src",
             "crates/plan/src",
             "crates/python/src",

@@ -16,7 +16,7 @@ const PACKAGES: [&str; 11] = [
     "switchwright-plan",
     "switchwright-schemes",
     "switchwright-topology",
-    "switchwright-netsim",
+    "switchwright-simulator",
     "switchwright-stf",
     "switchwright-engine",
 ];

@@ -1,6 +1,6 @@
-//! Plots: `plot`, plotters. A line of 200 points over labelled axes, as SVG.
+//! Plots: `report`, plotters. A line of 200 points over labelled axes, as SVG.
 
-use plot::{Axis, Plot, Stroke};
+use report::{Axis, Plot, Stroke};
 use plotters::prelude::*;
 
 use crate::{microseconds, row};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use netsim::embedded::Network;
-use netsim::simulate::{SimulationReport, simulate};
 use plan::check::Options;
+use simulator::embedded::Network;
+use simulator::simulate::{SimulationReport, simulate};
 use spec::Scenario;
 
 use crate::grade::CaseResult;
@@ -92,7 +92,7 @@ fn play(scenario: &Scenario) -> Result<SimulationReport, String> {
 }
 
 fn goodput(report: &SimulationReport) -> String {
-    let flow = |f: &netsim::simulate::FlowReport| {
+    let flow = |f: &simulator::simulate::FlowReport| {
         format!("{} {:.1} Gb/s at the end", f.name, f.gbps_at_end)
     };
     report.flows.iter().map(flow).collect::<Vec<_>>().join(", ")

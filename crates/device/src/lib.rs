@@ -7,8 +7,8 @@
 //! Use a [`Device`] to run a P4 switch in your own event loop: in a test, in a simulator, behind
 //! another kind of port. It opens no socket, starts no thread and reads no clock, so the same calls
 //! give the same frames. For a switch on network interfaces with a P4Runtime server, use the crate
-//! `switchd`; for a network of switches in virtual time, the crate `netsim`. Both are shells around
-//! this crate.
+//! `switchd`; for a network of switches in virtual time, the crate `simulator`. Both are shells
+//! around this crate.
 //!
 //! # The three calls
 //!

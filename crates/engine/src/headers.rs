@@ -1,9 +1,9 @@
 //! A packet as headers and fields, for people. What a program parses is its own matter; these are
 //! the headers that ours have (`p4src/headers.p4`), and what follows them are bytes.
 
-use netsim::embedded::FailoverHeader;
 use p4gen::layout::SHIM_BYTES;
 use serde::Serialize;
+use simulator::embedded::FailoverHeader;
 use wire::{EtherType, IpProtocol};
 use wire::{arp, ethernet, ipv4, ipv6, tcp, udp, vlan};
 

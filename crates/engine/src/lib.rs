@@ -5,7 +5,7 @@
 //! and the plan come with each, and the engine remembers the last few it made. Only simulations
 //! last from one request to the next; they have numbers.
 //!
-//! Nothing here is a pipeline of its own: networks come from `netsim`, programs from `p4gen`,
+//! Nothing here is a pipeline of its own: networks come from `simulator`, programs from `p4gen`,
 //! diagnostics from `p4front`. The same crate is compiled to WebAssembly, where the interpreter
 //! runs the switches, and into the command line, where machine code does.
 //!

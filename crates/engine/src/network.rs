@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use netsim::embedded::Network;
 use plan::check::{Options, check};
 use plan::{CheckFailure, CheckedPlan, Tables};
 use quantities::Progress;
+use simulator::embedded::Network;
 
 use crate::limits::Trust;
 use crate::request::NetworkRequest;

@@ -1,12 +1,12 @@
 //! A packet's way through the network, with what each switch did and the lines of P4 that ran.
 
-use netsim::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk};
 use p4gen::family::ProgramFeatures;
 use p4gen::program::{self, Program};
 use p4gen::targets::V1MODEL;
 use plan::ClassId;
 use quantities::PortId;
 use serde_json::{Value, json};
+use simulator::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk};
 use topology::{LinkId, NodeId, SwitchId, Topology};
 
 use crate::headers::headers;

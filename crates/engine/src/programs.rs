@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netsim::embedded;
 use p4exec::trace::TraceEvent;
 use p4exec::{Executor, FastestExecutor, Outputs};
 use p4front::diag::{Diagnostics, Record};
@@ -17,6 +16,7 @@ use p4runtime::P4InfoIndex;
 use quantities::{Nanos, PortId};
 use serde::Serialize;
 use serde_json::{Value, json};
+use simulator::embedded;
 
 use crate::limits::{MAX_PACKETS, Trust};
 use crate::packets::read_hex;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use netsim::embedded::Network;
-use netsim::simulate::Session;
 use plan::CheckedPlan;
 use plan::check::{Options, check};
 use quantities::Progress;
 use serde_json::{Value, json};
+use simulator::embedded::Network;
+use simulator::simulate::Session;
 use spec::{BUNDLED, Request, Scenario, bundled as text_of};
 use topology::Topology;
 use topology::routes::forwarding::Reroute;
@@ -105,7 +105,7 @@ impl Simulations {
             "duration_us": scenario.duration.0.get() as f64 / 1e3,
             "flows": flows,
             "named": ends.collect::<Vec<_>>(),
-            "timeline": netsim::simulate::live::timeline(&scenario),
+            "timeline": simulator::simulate::live::timeline(&scenario),
             "topology": topologies::view(&topology)?,
         });
         self.last += 1;

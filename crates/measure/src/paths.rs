@@ -10,10 +10,10 @@
 use std::collections::BTreeMap;
 
 use emulator::emulate::{EmulateError, Options, Probes};
-use netsim::embedded::{Network, NetworkError, Probe, WalkEnd};
 use plan::ClassId;
 use quantities::PortId;
 use serde::Serialize;
+use simulator::embedded::{Network, NetworkError, Probe, WalkEnd};
 use topology::{Fabric, HostId, NodeId, SwitchId, Topology};
 
 /// The TTL of replies as they begin.
@@ -274,9 +274,9 @@ fn ttl(bytes: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use netsim::embedded::Reroute;
     use plan::check::{Options, check};
     use schemes::{TaggerOptions, tagger};
+    use simulator::embedded::Reroute;
     use topology::generate::{Cables, FatTree};
 
     use super::*;

@@ -1,7 +1,7 @@
 //! The figures as plots, in the manner of Stephens15's Figures 4.1, 4.2, 4.4 and 4.11 to 4.18.
 
 use measure::failover::{Named, distinct};
-use plot::{Axis, Plot, Scale, Stroke};
+use report::{Axis, Plot, Scale, Stroke};
 
 use super::failures::SwitchFailureFigure;
 use super::losses::LossFigure;

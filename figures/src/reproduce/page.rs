@@ -1,7 +1,7 @@
 //! One page with all entries: tables, and ours over the papers' points.
 
 use askama::Template;
-use plot::{Axis, Plot, Stroke};
+use report::{Axis, Plot, Stroke};
 
 use super::item::{Axes, Item};
 use super::verdict::{ItemReport, Verdict};

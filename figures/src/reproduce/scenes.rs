@@ -1,8 +1,8 @@
 //! Scenarios that come along, played for an entry.
 
-use netsim::embedded::Network;
-use netsim::simulate::{SimulationReport, simulate};
 use plan::check::{Options, check};
+use simulator::embedded::Network;
+use simulator::simulate::{SimulationReport, simulate};
 use spec::{Scenario, TransportSpec, bundled};
 
 use super::item::{ItemError, Told};

@@ -5,10 +5,10 @@
 //! all powers of two are equally likely. All transports have the same jobs, as far as they get to
 //! them.
 
-use netsim::simulate::{Completions, SimulationReport};
 use quantities::Progress;
 use rayon::prelude::*;
 use serde::Serialize;
+use simulator::simulate::{Completions, SimulationReport};
 
 use super::super::machine::timed;
 use super::variant::{ROUND_TRIP, Variant};

@@ -13,10 +13,10 @@ mod shares;
 mod speedup;
 mod variant;
 
-use netsim::embedded::{Network, NetworkError};
-use netsim::simulate::{Outcome, SimulateError, simulate};
 use plan::CheckFailure;
 use plan::check::{Options, check};
+use simulator::embedded::{Network, NetworkError};
+use simulator::simulate::{Outcome, SimulateError, simulate};
 use spec::{Scenario, ScenarioError};
 use thiserror::Error;
 

@@ -1,6 +1,6 @@
 //! The figures as plots.
 
-use plot::{Axis, Plot, Stroke};
+use report::{Axis, Plot, Stroke};
 
 use super::mix::{BackgroundRow, IncastRow};
 use super::shares::{HeadOfLineRow, ShareRow, SharesRun};

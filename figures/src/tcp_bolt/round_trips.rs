@@ -40,7 +40,7 @@ pub fn round_trips(
         let report = play(&five_flows_scenario(variant, step, options.seed), false)?.report;
         let times = report.flows.iter().filter_map(|flow| flow.round_trip_us);
         let times: Vec<_> = times.collect();
-        let mean = |of: &[netsim::simulate::RoundTripReport]| {
+        let mean = |of: &[simulator::simulate::RoundTripReport]| {
             let count: u64 = of.iter().map(|found| found.count).sum();
             let sum: f64 = of.iter().map(|found| found.mean * found.count as f64).sum();
             sum / count.max(1) as f64

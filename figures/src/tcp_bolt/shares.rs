@@ -1,9 +1,9 @@
 //! Figures 3.2 to 3.6: what competing flows get, on the topologies of Figures 2.1 and 2.2.
 
-use netsim::simulate::{Outcome, SimulationReport};
 use quantities::Progress;
 use rayon::prelude::*;
 use serde::Serialize;
+use simulator::simulate::{Outcome, SimulationReport};
 
 use super::variant::{JITTER, ROUND_TRIP, Variant};
 use super::{BoltError, BoltOptions, play};

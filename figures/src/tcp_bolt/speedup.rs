@@ -104,6 +104,6 @@ fn times(variant: Variant, sizes: &[u64], seed: u64) -> Result<Vec<f64>, BoltErr
          flows:\n{flows}"
     );
     let report = play(&text, false)?.report;
-    let time = |flow: &netsim::simulate::FlowReport| flow.completed_us.unwrap_or(f64::INFINITY);
+    let time = |flow: &simulator::simulate::FlowReport| flow.completed_us.unwrap_or(f64::INFINITY);
     Ok(report.flows.iter().map(time).collect())
 }

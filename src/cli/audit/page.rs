@@ -1,7 +1,7 @@
 //! The audit as a page, in one file that needs nothing else.
 
 use askama::Template;
-use plot::STYLE;
+use report::STYLE;
 use sonic::audit::{AuditReport, FindingKind};
 use topology::Topology;
 

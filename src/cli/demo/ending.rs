@@ -2,9 +2,11 @@
 //! once with them, side by side on one page.
 
 use askama::Template;
-use netsim::embedded::Network;
-use netsim::simulate::{Outcome, Plots, SimulationReport, compare_goodput, simulate as play_once};
 use serde::Serialize;
+use simulator::embedded::Network;
+use simulator::simulate::{
+    Outcome, Plots, SimulationReport, compare_goodput, simulate as play_once,
+};
 use spec::Scenario;
 use topology::{LinkId, Topology};
 
@@ -184,7 +186,7 @@ fn page(
         sides: [untagged(&without.report, red), tagged(&with.report, green)],
         scenario: stage.scenario,
         version: env!("CARGO_PKG_VERSION"),
-        style: plot::STYLE,
+        style: report::STYLE,
     };
     page.render().map_err(Fault::input)
 }

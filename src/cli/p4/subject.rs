@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use netsim::embedded;
 use p4exec::{BuildError, Executor, ExecutorKind};
 use p4front::source::{FileId, SourceMap};
 use p4front::{Compiled, Options};
@@ -12,6 +11,7 @@ use p4gen::build::BuildDirectory;
 use p4gen::entries::{self, SwitchEntries};
 use p4ir::ValidProgram;
 use p4runtime::P4InfoIndex;
+use simulator::embedded;
 
 use crate::cli::fault::{self, Context, Fault, Status};
 use crate::cli::terminal::{self, Terminal};

@@ -1,9 +1,9 @@
 //! What a program is measured with: the entries of the control plane, and packets.
 
-use netsim::embedded;
 use p4exec::{Executor, ExecutorKind};
 use p4gen::entries::SwitchEntries;
 use packetgen::{Traffic, TrafficSpec, traffic};
+use simulator::embedded;
 
 use super::capture::{Inputs, PortFile};
 use super::subject::{Control, Source, Subject, of_build};

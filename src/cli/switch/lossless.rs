@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use device::buffer::{Buffer, BufferConfig};
-use netsim::simulate::{LosslessFile, lossless_of_plan};
 use p4gen::build::BuildDirectory;
 use quantities::PortId;
+use simulator::simulate::{LosslessFile, lossless_of_plan};
 use spec::Speed;
 
 use super::super::check;

@@ -21,9 +21,9 @@ use controlplane::{Desired, Devices, DevicesError, PushError, PushOptions, Stop}
 use lab::Lab;
 pub use lab::SwitchKind;
 use linuxnet::{Namespace, NetError};
-use netsim::embedded::{Fleet, NetworkError, TrailEnd};
 use plan::CheckedPlan;
 use serde::Serialize;
+use simulator::embedded::{Fleet, NetworkError, TrailEnd};
 use stream::{Log, Stream};
 use thiserror::Error;
 use topology::{HostId, LinkId, NodeId, Topology};
@@ -415,7 +415,7 @@ fn refused(report: &controlplane::PushReport) -> Result<(), DrillError> {
 
 fn frame(topology: &Topology, options: &DrillOptions, number: u64) -> Vec<u8> {
     let content = stream::content(number);
-    let built = netsim::embedded::frame(topology, options.from, options.to, &content);
+    let built = simulator::embedded::frame(topology, options.from, options.to, &content);
     // Addresses and content are the topology's and ours: they make a packet.
     built.unwrap_or_default()
 }

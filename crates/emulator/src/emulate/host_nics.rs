@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use linuxnet::{NetError, PacketSocket, Poller, Wake};
-use netsim::simulate::live::{Hosts, Step};
+use simulator::simulate::live::{Hosts, Step};
 
 use super::clock::Clock;
 

@@ -5,9 +5,9 @@
 //! were built: flows go where the entries send them, links fail and work again, routes by hand are
 //! not played.
 
-use netsim::embedded::Network;
-use netsim::simulate::live::{self, Live};
 use serde::Serialize;
+use simulator::embedded::Network;
+use simulator::simulate::live::{self, Live};
 use spec::Scenario;
 use topology::LinkId;
 

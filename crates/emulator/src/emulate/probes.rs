@@ -13,9 +13,9 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use linuxnet::{PacketOptions, PacketSocket, Poller};
-use netsim::embedded::{Network, Probe};
-use netsim::simulate::live::{Happening, Live};
 use plan::{CarrierKind, ClassId};
+use simulator::embedded::{Network, Probe};
+use simulator::simulate::live::{Happening, Live};
 use spec::Scenario;
 use topology::{Fabric, HostId, NodeId, SwitchId, Topology};
 
@@ -188,7 +188,7 @@ impl<'a> Probes<'a> {
         let (bytes, ..) = self
             .network
             .packet(&probe)
-            .map_err(netsim::simulate::SimulateError::from)?;
+            .map_err(simulator::simulate::SimulateError::from)?;
         Ok(bytes)
     }
 
@@ -292,7 +292,7 @@ fn scenario(failed: &[String]) -> Result<Scenario, EmulateError> {
         text.extend(events);
         text += "  - { at: 0us, reroute: converged }\n";
     }
-    Ok(Scenario::from_yaml(&text).map_err(netsim::simulate::SimulateError::from)?)
+    Ok(Scenario::from_yaml(&text).map_err(simulator::simulate::SimulateError::from)?)
 }
 
 /// The ports of the switches of the highest layer.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use device::buffer::Snapshot;
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
-use netsim::simulate::DeadlockReport;
-use netsim::simulate::live;
 use quantities::PortId;
+use simulator::simulate::DeadlockReport;
+use simulator::simulate::live;
 use topology::{LinkId, NodeId, SwitchId, Topology};
 
 use super::EmulateError;

@@ -1,6 +1,6 @@
 //! The figures as plots, in the manner of Stephens15's Figures 4.1 and 4.11 to 4.18.
 
-use plot::{Axis, Plot, Scale, Stroke};
+use report::{Axis, Plot, Scale, Stroke};
 
 use super::failures::{FailureFigure, kind_of_sets};
 

@@ -68,7 +68,7 @@ pub(super) fn render(
         sections: summary.sections,
         picture,
         notes: notes(report),
-        style: plot::STYLE,
+        style: report::STYLE,
         columns: Row::COLUMNS,
         entries,
         entries_total: number(report.entries_total),

@@ -1,10 +1,10 @@
 //! The simulator: hosts of a fat-tree of four ports that each send to another one, through the
 //! generated program in every switch.
 
-use netsim::embedded::Network;
-use netsim::simulate::Session;
 use quantities::BitRate;
 use schemes::TaggerOptions;
+use simulator::embedded::Network;
+use simulator::simulate::Session;
 use spec::Scenario;
 use topology::generate::{Cables, FatTree};
 

@@ -9,7 +9,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use netsim::embedded::{Network, Probe};
 use p4front::Options;
 use p4gen::entries::{ActionCall, EntryAction, MatchValue, SwitchEntries};
 use p4gen::family::ProgramFeatures;
@@ -24,6 +23,7 @@ use schemes::failover::{
     FailoverOptions, FailoverScheme, Important, Method, SourceRouteOptions, TransitionKind,
     TransitionOptions, df_edst, lossless_failover, source_routes,
 };
+use simulator::embedded::{Network, Probe};
 use stf::bmv2::{self, Compiler, missing_tool};
 use topology::generate::{Cables, FlattenedClos, Jellyfish, JellyfishSize};
 use topology::routes::forwarding::Reroute;

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netsim::embedded::install;
 use p4exec::trace::TraceEvent;
 use p4exec::{Executor, ExecutorKind, Outputs};
 use p4front::Options;
@@ -23,6 +22,7 @@ use p4runtime::P4InfoIndex;
 use p4test::{ProgramError, build};
 use packetgen::{Choices, PacketMaker, Pool, TrafficSpec, traffic};
 use quantities::{Nanos, PortId};
+use simulator::embedded::install;
 use stf::bmv2::{self, Compiler, missing_tool, observe};
 
 /// Packets of a run that the entries forward, and packets that may be anything.

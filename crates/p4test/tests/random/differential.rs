@@ -125,8 +125,8 @@ fn executors_agree_on_our_programs() {
         }
     }
     // A failover program sends only what seven tables agree on, which random entries seldom do; its
-    // case files and netsim's `embedded` tests send through it. Most programs must send something
-    // here.
+    // case files and the simulator's `embedded` tests send through it. Most programs must send
+    // something here.
     println!("{by_json:?}");
     assert!(by_json.programs > 8, "{by_json:?}");
     assert!(by_json.differ.is_empty(), "{by_json:?}");

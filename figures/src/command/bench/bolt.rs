@@ -1,7 +1,7 @@
 //! `switchwright bench tcp-bolt`: Stephens15's Figures 3.1 to 3.9, and the round-trip times of
 //! section 3.3.1.
 
-use plot::Plot;
+use report::Plot;
 use serde::Serialize;
 
 use crate::tcp_bolt::{

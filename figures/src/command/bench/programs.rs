@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use files::Scratch;
 use indicatif::ProgressBar;
-use netsim::embedded::{self, Network};
 use p4exec::{Executor, ExecutorKind};
 use p4front::Options;
 use p4front::source::SourceMap;
@@ -17,6 +16,7 @@ use plan::check;
 use schemes::TaggerOptions;
 use schemes::failover::{FailoverOptions, FailoverScheme};
 use serde::Serialize;
+use simulator::embedded::{self, Network};
 use stf::bmv2::{self, Compiler};
 use topology::LinkId;
 use topology::generate::{Cables, FatTree};

@@ -1,10 +1,10 @@
 //! `switchwright bench watchdog`: what SONiC's PFC watchdog is worth in the deadlocks that come
 //! along, beside doing nothing and beside tags.
 
-use netsim::embedded::Network;
-use netsim::simulate::{SimulationReport, simulate};
 use quantities::Nanos;
 use serde::Serialize;
+use simulator::embedded::Network;
+use simulator::simulate::{SimulationReport, simulate};
 use spec::{BUNDLED, Scenario, Time, WatchdogAction, WatchdogSpec};
 
 use super::none_matches;

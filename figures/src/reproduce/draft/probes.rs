@@ -1,9 +1,9 @@
 //! Table 1: the third column is the second over the first, which only says that the draft counts
 //! right; what its method sees of a rerouted packet is measured.
 
-use netsim::embedded::{Network, Reroute};
 use plan::check::{Options, check};
 use schemes::{TaggerOptions, tagger};
+use simulator::embedded::{Network, Reroute};
 use topology::generate::{Cables, FatTree};
 
 use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};

@@ -66,7 +66,7 @@ pub(super) fn validation_rows() -> Vec<Row> {
 pub(super) fn validation(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let [looped, looped_tagged] = both("routing-loop")?;
     let [three, three_tagged] = both("three-flows")?;
-    let rates = |report: &netsim::simulate::SimulationReport| -> Vec<f64> {
+    let rates = |report: &simulator::simulate::SimulationReport| -> Vec<f64> {
         report.flows.iter().map(|flow| flow.gbps_at_end).collect()
     };
     let hold = [
@@ -83,7 +83,7 @@ pub(super) fn validation(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
 }
 
 /// A scenario without tags and with them.
-fn both(name: &str) -> Result<[netsim::simulate::SimulationReport; 2], ItemError> {
+fn both(name: &str) -> Result<[simulator::simulate::SimulationReport; 2], ItemError> {
     Ok([play(name, WITHOUT)?, play(name, Play::default())?])
 }
 
@@ -100,7 +100,7 @@ pub(super) fn overhead_rows() -> Vec<Row> {
 /// The scenario, twice.
 pub(super) fn overhead(_: &Run<'_>) -> Result<Vec<Value>, ItemError> {
     let [plain, tagged] = both("tag-at-every-hop")?;
-    let message = |report: &netsim::simulate::SimulationReport| {
+    let message = |report: &simulator::simulate::SimulationReport| {
         let mut flows = report.flows.iter();
         flows
             .find(|flow| flow.name == "message")
