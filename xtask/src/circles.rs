@@ -1,12 +1,13 @@
-//! Circles between the modules of a crate: two that import each other, or more in a row, can only
-//! be read together.
+//! Who imports whom among the modules of a crate: circles, in which modules can only be read
+//! together, and imports against a declared order.
 //!
 //! Modules are compared with their siblings; a module and what it contains may know each other.
-//! Imports and paths are read from the source text: whatever begins with `crate::`, `self::` or
-//! `super::`, as far as it names a module.
+//! Paths that begin with `crate::`, `self::` or `super::` count as far as they name a module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use crate::syntax::NamedPath;
 
 /// Modules that do need each other, with the reason.
 const ALLOWED: &[(&str, &[&str], &str)] = &[(
@@ -15,19 +16,66 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[(
     "a reading that is not done yet goes back into the queue that serves it",
 )];
 
+/// The order of modules inside a crate. Between crates Cargo keeps it.
+struct Order {
+    /// The folder of the crate's sources.
+    within: &'static str,
+    /// Ranks of modules: one imports only what an earlier rank holds. A module that is not listed
+    /// stands before all.
+    ranks: &'static [&'static [&'static str]],
+}
+
+const ORDERS: &[Order] = &[
+    Order {
+        within: "crates/topology/src",
+        ranks: &[&["routes"], &["generate"]],
+    },
+    Order {
+        within: "crates/p4gen/src",
+        ranks: &[
+            &["layout"],
+            &["entries", "capabilities"],
+            &["family"],
+            &["program", "hosts"],
+            &["targets"],
+            &["build"],
+        ],
+    },
+    Order {
+        within: "crates/simulator/src",
+        ranks: &[&["embedded"], &["simulate"]],
+    },
+    Order {
+        within: "crates/emulator/src",
+        ranks: &[&["drill"], &["emulate"]],
+    },
+];
+
 /// A module's place below its crate: the names on the way to it.
 type Module = Vec<String>;
 
-/// Finds circles in all crates; `files` are relative to the root, with their texts.
-pub(crate) fn check(files: &[(PathBuf, String)], findings: &mut Vec<String>) {
-    let mut crates: BTreeMap<String, BTreeMap<Module, &str>> = BTreeMap::new();
-    for (path, text) in files {
+/// The modules of a crate, with the files and what they name.
+type Modules<'a> = BTreeMap<Module, (&'a Path, &'a [NamedPath])>;
+
+/// Which module of a folder imports which, and where it first does.
+type Imports = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Finds circles and imports against the order in all crates. Files are relative to the root.
+pub(crate) fn check(files: &[(PathBuf, Vec<NamedPath>)], findings: &mut Vec<String>) {
+    let mut crates: BTreeMap<String, Modules> = BTreeMap::new();
+    for (path, names) in files {
         if let Some((sources, module)) = place(path) {
-            crates.entry(sources).or_default().insert(module, text);
+            let modules = crates.entry(sources).or_default();
+            modules.insert(module, (path, names));
         }
     }
     for (sources, modules) in &crates {
-        for (folder, siblings) in edges(modules) {
+        for (folder, siblings) in imports(modules) {
+            if let Some(order) = ORDERS.iter().find(|o| o.within == *sources)
+                && folder.is_empty()
+            {
+                check_order(order, &siblings, findings);
+            }
             let within = [&[sources.clone()][..], &folder].concat().join("/");
             for circle in circles(&siblings) {
                 let names: Vec<&str> = circle.iter().map(String::as_str).collect();
@@ -40,6 +88,21 @@ pub(crate) fn check(files: &[(PathBuf, String)], findings: &mut Vec<String>) {
                         names.join(", ")
                     ));
                 }
+            }
+        }
+    }
+}
+
+/// Finds imports of modules that do not stand in an earlier rank.
+fn check_order(order: &Order, imports: &Imports, findings: &mut Vec<String>) {
+    let rank = |name: &str| order.ranks.iter().position(|rank| rank.contains(&name));
+    for (from, others) in imports {
+        for (other, at) in others {
+            let earlier = rank(from).is_some_and(|own| rank(other).is_some_and(|r| r < own));
+            if rank(other).is_some() && !earlier {
+                findings.push(format!(
+                    "{at}: `{from}` imports `{other}`, which does not stand before it"
+                ));
             }
         }
     }
@@ -71,11 +134,11 @@ fn place(path: &Path) -> Option<(String, Module)> {
 }
 
 /// By folder of modules: which of its modules imports which.
-fn edges(modules: &BTreeMap<Module, &str>) -> BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> {
-    let mut found: BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
-    for (module, text) in modules {
-        for path in paths(text) {
-            let Some(target) = resolve(modules, module, &path) else {
+fn imports(modules: &Modules) -> BTreeMap<Module, Imports> {
+    let mut found: BTreeMap<Module, Imports> = BTreeMap::new();
+    for (module, (file, names)) in modules {
+        for path in *names {
+            let Some(target) = resolve(modules, module, path) else {
                 continue;
             };
             let common = module
@@ -85,21 +148,24 @@ fn edges(modules: &BTreeMap<Module, &str>) -> BTreeMap<Module, BTreeMap<String, 
                 .count();
             if let (Some(from), Some(to)) = (module.get(common), target.get(common)) {
                 let folder = found.entry(module[..common].to_vec()).or_default();
-                folder.entry(from.clone()).or_default().insert(to.clone());
+                let others = folder.entry(from.clone()).or_default();
+                let at = || format!("{}:{}", file.display(), path.line);
+                others.entry(to.clone()).or_insert_with(at);
             }
         }
     }
     found
 }
 
-/// The deepest module that a path names.
-fn resolve(modules: &BTreeMap<Module, &str>, from: &Module, path: &[String]) -> Option<Module> {
-    let mut names = path.iter().peekable();
-    let mut at = match names.next()?.as_str() {
+/// The deepest module that a path names which begins at the crate, at its module or above it.
+fn resolve(modules: &Modules, file: &Module, path: &NamedPath) -> Option<Module> {
+    let mut names = path.names.iter().peekable();
+    let mut at = match names.peek()?.as_str() {
         "crate" => Module::new(),
-        "self" => from.clone(),
-        _ => from.split_last()?.1.to_vec(),
+        "self" | "super" => [&file[..], &path.inline].concat(),
+        _ => return None,
     };
+    names.next_if(|name| *name != "super");
     while names.next_if(|name| *name == "super").is_some() {
         at.pop()?;
     }
@@ -113,88 +179,18 @@ fn resolve(modules: &BTreeMap<Module, &str>, from: &Module, path: &[String]) -> 
     deepest
 }
 
-/// The paths in a source text that begin at the crate, at the module or above it; trees of imports
-/// are spelled out.
-fn paths(text: &str) -> Vec<Vec<String>> {
-    let code = without_comments_and_tests(text);
-    let mut found = Vec::new();
-    for start in ["crate::", "self::", "super::"] {
-        for (at, _) in code.match_indices(start) {
-            let before = code[..at].chars().next_back();
-            if !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
-                let mut rest = &code[at..];
-                tree(&mut rest, &[], &mut found);
-            }
-        }
-    }
-    found
-}
-
-/// Reads a path, or a tree of imports in braces, and leaves `rest` behind it.
-fn tree(rest: &mut &str, before: &[String], found: &mut Vec<Vec<String>>) {
-    let mut path = before.to_vec();
-    loop {
-        *rest = rest.trim_start();
-        if let Some(inner) = rest.strip_prefix('{') {
-            *rest = inner;
-            while !rest.trim_start().starts_with('}') && !rest.is_empty() {
-                let length = rest.len();
-                tree(rest, &path, found);
-                *rest = rest.trim_start();
-                *rest = rest.strip_prefix(',').unwrap_or(rest);
-                if rest.len() == length {
-                    break; // neither a path nor a list of paths
-                }
-            }
-            *rest = rest.trim_start();
-            *rest = rest.strip_prefix('}').unwrap_or(rest);
-            return;
-        }
-        let end = rest
-            .find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(rest.len());
-        let (name, after) = rest.split_at(end);
-        *rest = after;
-        if !name.is_empty() {
-            path.push(name.to_owned());
-        }
-        match rest.strip_prefix("::") {
-            Some(after) if !name.is_empty() => *rest = after,
-            _ => break,
-        }
-    }
-    if let Some(after) = rest.strip_prefix(" as ") {
-        let end = after.find([',', ';', '}']).unwrap_or(after.len());
-        *rest = &after[end..];
-    }
-    found.push(path);
-}
-
-/// The text without line comments, up to the tests that close it.
-fn without_comments_and_tests(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        if line.starts_with("#[cfg(")
-            && line.contains("test")
-            && lines.peek() == Some(&"mod tests {")
-        {
-            break;
-        }
-        code.push_str(line.split("//").next().unwrap_or_default());
-        code.push('\n');
-    }
-    code
-}
-
 /// The sets of modules that reach each other, members and sets in order.
-fn circles(siblings: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
+fn circles(siblings: &Imports) -> BTreeSet<Vec<String>> {
     let reached = |from: &String| {
         let mut seen = BTreeSet::new();
-        let mut open: Vec<&String> = siblings.get(from).into_iter().flatten().collect();
+        let mut open: Vec<&String> = siblings
+            .get(from)
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .collect();
         while let Some(next) = open.pop() {
             if seen.insert(next) {
-                open.extend(siblings.get(next).into_iter().flatten());
+                open.extend(siblings.get(next).into_iter().flat_map(BTreeMap::keys));
             }
         }
         seen
@@ -221,11 +217,12 @@ fn circles(siblings: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::syntax;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<(PathBuf, String)> = files
+        let files: Vec<_> = files
             .iter()
-            .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
+            .map(|(path, text)| (PathBuf::from(path), syntax::paths(text).expect("Rust")))
             .collect();
         let mut findings = Vec::new();
         check(&files, &mut findings);
@@ -261,19 +258,37 @@ mod tests {
         ]);
         assert_eq!(none, Vec::<String>::new());
     }
-
     #[test]
-    fn trees_of_imports_are_spelled_out() {
-        let text = "use crate::{a::{self, B}, c as d, e::f::{g, h}};";
-        let mut spelled: Vec<String> = paths(text).iter().map(|p| p.join("::")).collect();
-        spelled.sort();
-        let all = [
-            "crate::a::B",
-            "crate::a::self",
-            "crate::c",
-            "crate::e::f::g",
-            "crate::e::f::h",
-        ];
-        assert_eq!(spelled, all);
+    fn an_import_against_the_order_is_found() {
+        for (path, import, count) in [
+            (
+                "crates/topology/src/model/mod.rs",
+                "crate::routes::Route",
+                1,
+            ),
+            (
+                "crates/topology/src/routes/set.rs",
+                "crate::model::Topology",
+                0,
+            ),
+            (
+                "crates/p4gen/src/entries/mod.rs",
+                "crate::{family::X, layout}",
+                1,
+            ),
+            ("crates/p4gen/src/family/mod.rs", "super::entries::X", 0),
+            ("crates/p4gen/src/targets/mod.rs", "super::build::X", 1),
+            ("crates/p4gen/src/entries/mod.rs", "crate::layout::X", 0),
+            ("crates/p4gen/src/layout/mod.rs", "crate::build::X", 1),
+        ] {
+            let others = ["routes", "model", "family", "entries", "layout", "build"];
+            let folder = path.split("/src/").next().unwrap_or_default();
+            let modules = others.map(|name| format!("{folder}/src/{name}/mod.rs"));
+            let text = format!("use {import};");
+            let mut files = vec![(path, &text[..])];
+            files.extend(modules.iter().filter(|m| *m != path).map(|m| (&m[..], "")));
+            let found = found(&files);
+            assert_eq!(found.len(), count, "{path} {import}: {found:?}");
+        }
     }
 }

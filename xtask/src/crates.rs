@@ -15,13 +15,34 @@ const MARKS: [&str; 2] = [
     "<!-- crates end -->",
 ];
 
+/// Crates of others that few of ours may depend on, with those that may and the reason.
+const KEPT_OUT: &[(&str, &[&str], &str)] = &[
+    (
+        "tokio",
+        &[
+            "switchwright",
+            "switchwright-conformance",
+            "switchwright-controlplane",
+            "switchwright-emulator",
+            "switchwright-figures",
+            "switchwright-p4runtime",
+            "switchwright-switchd",
+        ],
+        "only servers and clients wait (invariant 1)",
+    ),
+    ("anyhow", &[], "errors have types of their own"),
+    ("miette", &[], "errors have types of their own"),
+];
+
 /// What each crate of ours depends on among ours, by package name.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Finds a picture that is out of date.
+/// Finds a picture that is out of date, and dependencies that are kept out.
 pub(crate) fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
+    let metadata = metadata(root)?;
+    findings.extend(kept_out(&metadata));
     let text = read(root)?;
-    if replaced(&text, &picture(&graph(root)?))? != text {
+    if replaced(&text, &picture(&of(&metadata)))? != text {
         findings.push(format!(
             "{DOCUMENT}: the picture of the crates is out of date; run `cargo xtask bless --picture`"
         ));
@@ -31,7 +52,7 @@ pub(crate) fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), Strin
 
 /// Draws the picture anew.
 pub(crate) fn bless(root: &Path) -> Result<(), String> {
-    let text = replaced(&read(root)?, &picture(&graph(root)?))?;
+    let text = replaced(&read(root)?, &picture(&of(&metadata(root)?)))?;
     fs::write(root.join(DOCUMENT), text).map_err(|e| format!("{DOCUMENT}: {e}"))
 }
 
@@ -48,12 +69,27 @@ fn replaced(text: &str, picture: &str) -> Result<String, String> {
     Ok(format!("{before}{open}\n\n{picture}\n{close}{after}"))
 }
 
-fn graph(root: &Path) -> Result<Graph, String> {
+fn metadata(root: &Path) -> Result<Value, String> {
     let arguments = ["--no-deps", "--offline", "--format-version", "1"];
     let said = super::ask_cargo(root, "metadata", &arguments)?;
-    let metadata: Value =
-        serde_json::from_str(&said).map_err(|e| format!("`cargo metadata`: {e}"))?;
-    Ok(of(&metadata))
+    serde_json::from_str(&said).map_err(|e| format!("`cargo metadata`: {e}"))
+}
+
+/// Finds dependencies of libraries and programs, not of tests, on crates that are kept out.
+fn kept_out(metadata: &Value) -> Vec<String> {
+    let mut findings = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        let needs = package["dependencies"].as_array().into_iter().flatten();
+        for other in needs.filter(|d| d["kind"].is_null()) {
+            for (kept, allowed, why) in KEPT_OUT {
+                if other["name"] == *kept && !allowed.contains(&name) {
+                    findings.push(format!("{name}: depends on `{kept}`, but {why}"));
+                }
+            }
+        }
+    }
+    findings
 }
 
 /// The graph that cargo's metadata describes; what only tests need is left out.
@@ -123,6 +159,19 @@ mod tests {
             drawn,
             "```mermaid\ngraph RL\n    b --> a\n    c --> b\n```\n"
         );
+    }
+
+    #[test]
+    fn crates_that_are_kept_out_are_found() {
+        let found = |name: &str, other: &str, kind: Value| {
+            let needs = serde_json::json!([{ "name": other, "kind": kind }]);
+            let package = serde_json::json!({ "name": name, "dependencies": needs });
+            kept_out(&serde_json::json!({ "packages": [package] })).len()
+        };
+        assert_eq!(found("switchwright-plan", "tokio", Value::Null), 1);
+        assert_eq!(found("switchwright-plan", "tokio", "dev".into()), 0);
+        assert_eq!(found("switchwright-switchd", "tokio", Value::Null), 0);
+        assert_eq!(found("switchwright-switchd", "anyhow", Value::Null), 1);
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod references;
 mod shared;
 mod skipped;
 mod steps;
+mod syntax;
 mod tidy;
 mod wasm;
 mod wheel;

@@ -23,6 +23,8 @@
 //! Not read: extern functions, P4_14's `register` operands and `calculated fields` of
 //! other types than `generic`; such input is an error that names the construct.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use p4ir::ValidProgram;
 
 mod action;

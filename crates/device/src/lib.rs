@@ -82,6 +82,8 @@
 //! The example `reflect` of this crate prints what a lossless switch sends. [`deadlock`] watches
 //! the buffers of a whole network.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod accept;
 pub mod buffer;
 pub mod deadlock;

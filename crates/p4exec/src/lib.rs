@@ -1,6 +1,11 @@
 //! Executors of `p4ir` programs and the state they run on: values, tables, externs, the reference
 //! interpreter, and with feature `jit` (on by default) the executor that compiles to machine code.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
 #![cfg_attr(
     not(feature = "jit"),
     allow(

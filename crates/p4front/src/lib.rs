@@ -10,6 +10,12 @@
 //! column and a caret, and goes on with what it has. None panics, whatever the input; depths
 //! (nesting, includes, macro expansion) are bounded and exceeding them is an error like any other.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
+
 pub mod ast;
 pub mod diag;
 mod disk;

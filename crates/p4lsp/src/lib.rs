@@ -9,6 +9,11 @@
 //! around the place is checked. Everything else waits for the analysis of the present text, which a
 //! thread makes.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
+
 mod address;
 mod analysis;
 mod built_in;

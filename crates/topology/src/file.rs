@@ -36,8 +36,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 use super::build::{Builder, HostDraft};
+use super::cables::Cables;
 use super::error::TopologyError;
-use super::generate::Cables;
 use super::header::{HeaderError, check_header, read_with_header};
 use super::ids::NodeId;
 use super::model::{Endpoint, Host, Link, Role, Switch, Topology, VirtualLayers};

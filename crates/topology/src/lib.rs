@@ -1,8 +1,14 @@
 //! Topologies: switches with numbered ports, hosts, links; their file format, generators,
 //! importers, drawings; and routes.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
+
 mod address;
 mod build;
+mod cables;
 pub mod cabling;
 mod distances;
 pub mod draw;

@@ -2,6 +2,11 @@
 //! P4Info) and `json` (BMv2 JSON). Whatever the text, there are findings or a program, soon and in
 //! little memory.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
+
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 

@@ -9,6 +9,8 @@
 //! Packets are real headers with a payload of zeros that is not carried about: the program sees the
 //! first 60 bytes, buffers and cables see the whole length.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod barrier;
 mod buffers;
 mod calendar;

@@ -2,6 +2,11 @@
 //! enough, and not told again until the client has acknowledged them or has had its time (P4Runtime
 //! 1.5, section 9.8).
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
+
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -4,6 +4,11 @@
 //! The ids are those of the P4Info given (P4Runtime 1.5, chapter 14); what it names must be in the
 //! program and look as it says. Widths may differ only where P4Info says that a type is translated.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -1,5 +1,10 @@
 //! Batches, reads, counters, meters, registers, value sets (P4Runtime 1.5, chapters 9, 12 and 13).
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
+
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
 use p4runtime::p4::v1::p4_data::Data;

@@ -19,7 +19,6 @@ mod small;
 mod tests;
 mod xpander;
 
-use quantities::{BitRate, Metres};
 use thiserror::Error;
 
 use super::build::{Builder, HostDraft, at_host, at_switch};
@@ -27,6 +26,7 @@ use super::error::TopologyError;
 use super::ids::{HostId, SwitchId};
 use super::model::{Link, VirtualLayers};
 
+pub use super::cables::Cables;
 pub use bcube::Bcube;
 pub use clos::{Clos, ThreeLayerClos};
 pub use egft::{Egft, EgftShape, EgftSize};
@@ -41,31 +41,6 @@ pub use xpander::Xpander;
 const MAX_PORTS: u32 = 32_768;
 /// The most switches or hosts that a generator makes.
 const MAX_NODES: u64 = 4_000_000;
-
-/// Rates and lengths of generated links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cables {
-    /// Rate of links between a host and a switch.
-    pub host_rate: BitRate,
-    /// Rate of links between switches.
-    pub fabric_rate: BitRate,
-    /// Length of links between a host and a switch.
-    pub host_length: Metres,
-    /// Length of links between switches.
-    pub fabric_length: Metres,
-}
-
-impl Default for Cables {
-    /// 100 Gb/s everywhere, 10 m within the rack and 100 m between switches.
-    fn default() -> Self {
-        Self {
-            host_rate: BitRate::gbps(100),
-            fabric_rate: BitRate::gbps(100),
-            host_length: Metres::new(10),
-            fabric_length: Metres::new(100),
-        }
-    }
-}
 
 /// Why a topology was not generated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -23,9 +23,9 @@ use thiserror::Error;
 
 use super::address::ipv6_of;
 use super::build::{Builder, HostDraft};
+use super::cables::Cables;
 use super::error::TopologyError;
 use super::file::{self, FileError};
-use super::generate::Cables;
 use super::ids::{NodeId, SwitchId};
 use super::layers;
 use super::model::{Endpoint, Link, Switch, Topology};

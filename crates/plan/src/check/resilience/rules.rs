@@ -1,5 +1,10 @@
 //! The rules of a switch for one destination, such that few are looked at for a packet.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "hash maps answer look-ups; what goes out is sorted or in the order of the input"
+)]
+
 use std::collections::HashMap;
 
 use crate::failover::{Label, LabelKind, Origin, RuleRef, Ternary};
