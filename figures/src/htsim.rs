@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use serde::Serialize;
-use simulator::simulate::{SimulateError, live::Live};
+use simulator::simulate::{SimulateError, player::ScenarioPlayer};
 use spec::Scenario;
 use thiserror::Error;
 
@@ -228,10 +228,11 @@ fn all_it_says(child: &mut Child) -> Option<String> {
 
 /// Who sends to whom, by the numbers of hosts.
 fn pairs(bench: &SimulationBench, scenario: &Scenario) -> Result<Vec<(u64, u64)>, SimulateError> {
-    let (_, hosts) = Live::new(bench.network(), scenario)?;
-    let number =
-        |leg: simulator::simulate::live::Leg| (leg.from.index() as u64, leg.to.index() as u64);
-    Ok(hosts.legs().map(number).collect())
+    let (_, hosts) = ScenarioPlayer::new(bench.network(), scenario)?;
+    let number = |leg: simulator::simulate::player::PlannedFlow| {
+        (leg.from.index() as u64, leg.to.index() as u64)
+    };
+    Ok(hosts.planned_flows().map(number).collect())
 }
 
 /// A connection matrix, as csg-htsim reads it.

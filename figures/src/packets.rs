@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use schemes::{TaggerOptions, flattened_clos, tagger};
 use serde::Serialize;
 use simulator::embedded::{Network, NetworkError};
-use simulator::simulate::{SimulateError, SimulationReport, simulate_telling};
+use simulator::simulate::{SimulateError, SimulationReport, simulate_with_progress};
 use spec::{
     EcnSpec, FlowSpec, Scenario, Size, Speed, SwitchSpec, ThresholdSpec, Time, TransportSpec,
 };
@@ -314,7 +314,7 @@ impl PacketBench {
             workloads: Vec::new(),
             events: Vec::new(),
         };
-        let outcome = simulate_telling(&network, &scenario, false, progress)?;
+        let outcome = simulate_with_progress(&network, &scenario, false, progress)?;
         Ok((outcome.report, bytes))
     }
 

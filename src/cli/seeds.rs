@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::Serialize;
 use simulator::embedded::Network;
-use simulator::simulate::{SeedRun, simulate_telling};
+use simulator::simulate::{SeedRun, simulate_with_progress};
 use spec::Scenario;
 
 use super::fault::{Context, Fault};
@@ -80,7 +80,7 @@ impl Seeds<'_> {
                 seed,
                 ..self.scenario.clone()
             };
-            let outcome = simulate_telling(self.network, &scenario, false, &Arc::default());
+            let outcome = simulate_with_progress(self.network, &scenario, false, &Arc::default());
             Ok(SeedRun::new(seed, &outcome.input(self.name)?.report))
         };
         let runs = places.par_iter().map(run).collect();

@@ -105,7 +105,7 @@ impl Simulations {
             "duration_us": scenario.duration.0.get() as f64 / 1e3,
             "flows": flows,
             "named": ends.collect::<Vec<_>>(),
-            "timeline": simulator::simulate::live::timeline(&scenario),
+            "timeline": simulator::simulate::player::timeline(&scenario),
             "topology": topologies::view(&topology)?,
         });
         self.last += 1;

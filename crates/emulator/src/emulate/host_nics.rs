@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use linuxnet::{NetError, PacketSocket, Poller, Wake};
-use simulator::simulate::live::{Hosts, Step};
+use simulator::simulate::player::{Hosts, NicStep};
 
 use super::clock::Clock;
 
@@ -171,12 +171,12 @@ impl Driver {
             while *due <= now {
                 let at = (*due).max(earliest);
                 match hosts.step(host, at, frame) {
-                    Step::Sends(until) => {
+                    NicStep::Sends(until) => {
                         self.served.latest = self.served.latest.max(now - *due);
                         socket.send(frame);
                         *due = until;
                     }
-                    Step::Waits(next) => *due = next.max(at + 1),
+                    NicStep::Waits(next) => *due = next.max(at + 1),
                 }
             }
             socket.flush();

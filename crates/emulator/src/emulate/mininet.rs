@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 use simulator::embedded::Network;
-use simulator::simulate::live::{self, Live};
+use simulator::simulate::player::{self, ScenarioPlayer};
 use spec::Scenario;
 use topology::LinkId;
 
@@ -71,11 +71,11 @@ pub fn play(
     rate: quantities::BitRate,
 ) -> Result<(MininetPlay, Vec<String>), EmulateError> {
     let topology = network.plan().topology();
-    live::refuse_simulated(scenario)?;
+    player::refuse_simulated(scenario)?;
     let scale = super::scale(network, scenario, rate)?;
-    let (_, hosts) = Live::new(network, scenario)?;
+    let (_, hosts) = ScenarioPlayer::new(network, scenario)?;
     let seconds = |nanos: u64| nanos as f64 * scale / 1e9;
-    let flows = hosts.legs().map(|leg| MininetFlow {
+    let flows = hosts.planned_flows().map(|leg| MininetFlow {
         from: topology.host(leg.from).name.clone(),
         to: topology.host(leg.to).name.clone(),
         rate: leg.rate / scale,

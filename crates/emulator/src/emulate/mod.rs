@@ -40,7 +40,7 @@ use host_nics::HostNics;
 use lab::Lab;
 pub use probes::Probes;
 use simulator::embedded::Network;
-use simulator::simulate::live::{self, Happening, Live};
+use simulator::simulate::player::{self, NetworkEvent, ScenarioPlayer};
 use simulator::simulate::{Losses, SimulateError, SimulationReport, allow_lateness};
 use spec::Scenario;
 use topology::{NodeId, Topology};
@@ -227,7 +227,7 @@ pub fn emulate(
     options: &Options,
     watcher: &mut dyn Watcher,
 ) -> Result<EmulateReport, EmulateError> {
-    live::refuse_simulated(scenario)?;
+    player::refuse_simulated(scenario)?;
     let topology = network.plan().topology();
     if options.rate < SLOWEST || options.rate > FASTEST {
         return Err(EmulateError::Rate(options.rate));
@@ -238,7 +238,7 @@ pub fn emulate(
     {
         return Err(EmulateError::NoRate(topology.link_name(link)));
     }
-    let (live, hosts) = Live::new(network, scenario)?;
+    let (live, hosts) = ScenarioPlayer::new(network, scenario)?;
     let ports = live.buffers.iter().flat_map(|buffer| &buffer.ports);
     let fastest = ports.map(|port| port.rate.get()).max().unwrap_or(1).max(1);
     let scale = fastest as f64 / options.rate.get() as f64;
@@ -339,7 +339,7 @@ struct Play<'a> {
     topology: &'a Topology,
     scenario: &'a Scenario,
     options: &'a Options,
-    live: Live,
+    live: ScenarioPlayer,
     cards: HostNics,
     lab: Lab,
     clock: Clock,
@@ -392,8 +392,8 @@ impl Play<'_> {
         let now = self.clock.now();
         let (happening, changed) = self.live.act(now, number)?;
         match happening {
-            Happening::Fail(link) | Happening::Restore(link) => {
-                let up = matches!(happening, Happening::Restore(_));
+            NetworkEvent::Fail(link) | NetworkEvent::Restore(link) => {
+                let up = matches!(happening, NetworkEvent::Restore(_));
                 self.watch.set_link(link, up);
                 self.lab.set_link(self.topology, link, up)?;
                 let ends = self.topology.link(link);
@@ -405,11 +405,11 @@ impl Play<'_> {
                 let name = self.topology.link_name(link);
                 self.last_event = Some(format!("{name} {}", if up { "works" } else { "failed" }));
             }
-            Happening::Pause { host, class, until } => {
+            NetworkEvent::Pause { host, class, until } => {
                 self.cards
                     .change(|hosts| hosts.pause(host, class, now, until));
             }
-            Happening::Tables => {
+            NetworkEvent::Tables => {
                 let names = changed
                     .iter()
                     .map(|(id, _)| self.topology.switch(*id).name.as_str());
@@ -426,7 +426,7 @@ impl Play<'_> {
     fn tell(&self, watcher: &mut dyn Watcher, last: &mut (Instant, Vec<u64>)) {
         let hosts = self.cards.hosts();
         let now = self.clock.now();
-        let got = hosts.got(now);
+        let got = hosts.progress(now);
         let before = std::mem::replace(&mut last.1, got.iter().map(|(_, got)| got.bytes).collect());
         let since = last.0.elapsed();
         last.0 = Instant::now();
@@ -463,7 +463,7 @@ impl Play<'_> {
             losses.link_down += totals.link_down + buffer.counters().flushed;
             losses.lossy += buffer.counters().evicted;
             hops += totals.processed;
-            let mut report = live::switch(self.topology, id, &buffer, at);
+            let mut report = player::switch(self.topology, id, &buffer, at);
             report.paused_us /= self.clock.scale();
             for class in &mut report.classes {
                 class.paused_us /= self.clock.scale();
@@ -483,7 +483,7 @@ impl Play<'_> {
             tags: self.scenario.tags,
             deadlocks: deadlock.len(),
             deadlock,
-            timeline: live::timeline(self.scenario),
+            timeline: player::timeline(self.scenario),
             stuck_queues: self.watch.stuck(&self.lab)?,
             lossless_drops: losses.lossless,
             losses,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use linuxnet::{PacketOptions, PacketSocket, Poller};
 use plan::{CarrierKind, ClassId};
 use simulator::embedded::{Network, Probe};
-use simulator::simulate::live::{Happening, Live};
+use simulator::simulate::player::{NetworkEvent, ScenarioPlayer};
 use spec::Scenario;
 use topology::{Fabric, HostId, NodeId, SwitchId, Topology};
 
@@ -36,7 +36,7 @@ const FIRST_SOURCE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 0);
 pub struct Probes<'a> {
     network: &'a Network,
     topology: &'a Topology,
-    live: Live,
+    live: ScenarioPlayer,
     cards: Vec<PacketSocket>,
     gates: Vec<Gate>,
     poller: Poller,
@@ -82,7 +82,7 @@ impl<'a> Probes<'a> {
         let topology = network.plan().topology();
         let scenario = scenario(failed)?;
         let factor = scale(network, &scenario, options.rate)?;
-        let (live, _) = Live::new(network, &scenario)?;
+        let (live, _) = ScenarioPlayer::new(network, &scenario)?;
         let origin = Instant::now();
         let longest = u32::try_from(live.longest_frame()).unwrap_or(u32::MAX);
         let mut lab = Lab::build(topology, longest, options)?;
@@ -120,7 +120,7 @@ impl<'a> Probes<'a> {
     pub fn fail(&mut self) -> Result<(), EmulateError> {
         for number in 0..self.live.order.len() {
             let (happening, changed) = self.live.act(0, number)?;
-            if let Happening::Fail(link) = happening {
+            if let NetworkEvent::Fail(link) = happening {
                 self.lab.set_link(self.topology, link, false)?;
             }
             for (id, executor) in changed {

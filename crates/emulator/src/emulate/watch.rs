@@ -6,7 +6,7 @@ use device::buffer::Snapshot;
 use device::deadlock::{self, Deadlock, Detector, QueueId, WaitEdge};
 use quantities::PortId;
 use simulator::simulate::DeadlockReport;
-use simulator::simulate::live;
+use simulator::simulate::player;
 use topology::{LinkId, NodeId, SwitchId, Topology};
 
 use super::EmulateError;
@@ -95,7 +95,7 @@ impl<'a> Watch<'a> {
     }
 
     fn name(&self, queue: QueueId) -> String {
-        live::queue(self.topology, queue.switch, queue.port, queue.class)
+        player::queue(self.topology, queue.switch, queue.port, queue.class)
     }
 
     /// The deadlocks in the scenario's time.
@@ -103,7 +103,7 @@ impl<'a> Watch<'a> {
         let report = |found: &Deadlock| DeadlockReport {
             closed_us: clock.of_switch(found.closed) as f64 / 1e3,
             confirmed_us: clock.of_switch(found.confirmed) as f64 / 1e3,
-            ..live::deadlock(self.topology, found)
+            ..player::deadlock(self.topology, found)
         };
         self.found.iter().map(report).collect()
     }

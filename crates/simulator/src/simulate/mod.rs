@@ -11,39 +11,13 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-mod barrier;
-mod buffers;
-mod calendar;
-mod chance;
-mod check;
-mod completions;
-mod demands;
-mod diagrams;
-mod distance;
-mod event;
-mod flow;
+mod engine;
 mod host;
-mod hosts;
-pub mod live;
-mod page;
-mod parallel;
-mod part;
-mod partition;
-mod report;
-mod routing;
-mod seeds;
-mod sender;
-mod senders;
+mod observe;
+pub mod player;
 mod session;
-mod settings;
 mod setup;
 mod start;
-mod timeout;
-mod watchdog;
-mod window;
-mod windows;
-mod workload;
-mod world;
 
 use std::sync::Arc;
 
@@ -54,21 +28,21 @@ use thiserror::Error;
 
 use crate::embedded::{LoadError, Network, NetworkError};
 
-pub use buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
-pub use completions::{Completions, Percentiles, WorkloadReport};
-pub use diagrams::{Plots, compare_goodput};
-pub use parallel::meet;
-pub use part::Losses;
-pub use report::{
-    ClassReport, DeadlockReport, FlowReport, Happening, RoundTripReport, SimulationReport,
-    SwitchReport,
+pub use engine::parallel::meet;
+pub use engine::shard::Losses;
+pub use engine::watchdog::WatchdogReport;
+pub use engine::windows::Windows;
+pub use observe::completions::{Completions, Percentiles, WorkloadReport};
+pub use observe::diagrams::{Plots, compare_goodput};
+pub use observe::report::{
+    ClassReport, DeadlockReport, FlowReport, RoundTripReport, SimulationReport, SwitchReport,
+    TimelineEntry,
 };
-pub use routing::RerouteError;
-pub use seeds::{SeedRun, SeedWorkload};
+pub use observe::seeds::{SeedRun, SeedWorkload};
 pub use session::{FlowState, PauseChange, QueueState, Session, State};
-pub use settings::{PortBuffer, SwitchBuffer};
-pub use watchdog::WatchdogReport;
-pub use windows::Windows;
+pub use setup::buffers::{LosslessFile, LosslessPort, allow_lateness, lossless_of_plan};
+pub use setup::routing::RerouteError;
+pub use setup::settings::{PortBuffer, SwitchBuffer};
 
 /// Why a simulation does not run.
 #[derive(Debug, Error)]
@@ -111,14 +85,14 @@ pub fn simulate(
     scenario: &Scenario,
     plots: bool,
 ) -> Result<Outcome, SimulateError> {
-    simulate_telling(network, scenario, plots, &Arc::default())
+    simulate_with_progress(network, scenario, plots, &Arc::default())
 }
 
 /// The same, telling how much of the simulated time has passed.
 ///
 /// # Errors
 /// As [`simulate`].
-pub fn simulate_telling(
+pub fn simulate_with_progress(
     network: &Network,
     scenario: &Scenario,
     plots: bool,
@@ -139,7 +113,7 @@ pub struct Threads {
 
 impl Threads {
     /// The most threads and parts.
-    pub const MAX: usize = partition::MAX_PARTS as usize;
+    pub const MAX: usize = engine::partition::MAX_PARTS as usize;
 
     /// So many threads with a part each.
     #[must_use]
@@ -169,7 +143,7 @@ pub fn simulate_shared(
     progress: &Arc<Progress>,
 ) -> Result<(Outcome, Windows), SimulateError> {
     let mut session = Session::shared(network, scenario, plots, threads)?;
-    session.tell(progress);
+    session.set_progress(progress);
     session.run(u64::MAX, u64::MAX)?;
     let windows = session.windows();
     Ok((session.finish(plots), windows))

@@ -10,14 +10,14 @@ use serde::Serialize;
 use topology::LinkId;
 use topology::routes::forwarding::Reroute;
 
-use super::flow::Flow;
-use super::live::{Got, Happening, Live};
-use super::parallel;
-use super::part::Losses;
-use super::report::{DeadlockReport, SimulationReport};
-use super::setup::ScriptAction;
-use super::windows::Windows;
-use super::world::{Stop, World};
+use super::engine::parallel;
+use super::engine::shard::Losses;
+use super::engine::simulation::{Simulation, Stop};
+use super::engine::windows::Windows;
+use super::host::flow::Flow;
+use super::observe::report::{DeadlockReport, SimulationReport};
+use super::player::{FlowProgress, NetworkEvent, ScenarioPlayer};
+use super::setup::resolve::ScriptAction;
 use super::{Outcome, Plots, SimulateError, Threads, start};
 use crate::embedded::Network;
 use spec::Scenario;
@@ -27,8 +27,8 @@ use spec::Scenario;
 pub struct Session {
     plan: Arc<CheckedPlan>,
     scenario: Scenario,
-    live: Live,
-    world: World,
+    player: ScenarioPlayer,
+    simulation: Simulation,
     observed: bool,
     /// Changes of pauses that were told already.
     told: usize,
@@ -129,42 +129,49 @@ impl Session {
         observe: bool,
         threads: Threads,
     ) -> Result<Self, SimulateError> {
-        let (mut live, hosts) = Live::new(network, scenario)?;
-        let uplinks = std::mem::take(&mut live.uplinks);
-        let mut world = start::world(network, scenario, &live, (hosts, uplinks), observe, threads)?;
-        for (at, number) in std::mem::take(&mut live.order) {
-            world.script(at, number as u32);
+        let (mut player, hosts) = ScenarioPlayer::new(network, scenario)?;
+        let uplinks = std::mem::take(&mut player.uplinks);
+        let mut simulation = start::simulation(
+            network,
+            scenario,
+            &player,
+            (hosts, uplinks),
+            observe,
+            threads,
+        )?;
+        for (at, number) in std::mem::take(&mut player.order) {
+            simulation.script(at, number as u32);
         }
         Ok(Self {
             plan: Arc::clone(network.shared_plan()),
             scenario: scenario.clone(),
-            live,
-            world,
+            player,
+            simulation,
             observed: observe,
             told: 0,
         })
     }
 
     /// From now on, tells how much time has passed.
-    pub fn tell(&mut self, progress: &Arc<Progress>) {
-        self.world.tell(progress);
+    pub fn set_progress(&mut self, progress: &Arc<Progress>) {
+        self.simulation.set_progress(progress);
     }
 
     /// Names of the flows that the scenario names, in the order of [`State::flows`].
     pub fn flows(&self) -> impl Iterator<Item = &str> {
-        self.world.flows().map(|(flow, _)| flow.name.as_str())
+        self.simulation.flows().map(|(flow, _)| flow.name.as_str())
     }
 
     /// How threads shared the work so far.
     #[must_use]
     pub const fn windows(&self) -> Windows {
-        self.world.whole.windows
+        self.simulation.coordinator.windows
     }
 
     /// Events so far.
     #[must_use]
     pub fn events(&self) -> u64 {
-        self.world.events()
+        self.simulation.events()
     }
 
     /// Runs until a time in nanoseconds, or for so many events and those that are simulated
@@ -174,12 +181,14 @@ impl Session {
     /// # Errors
     /// [`SimulateError`] if tables cannot be changed as the scenario says.
     pub fn run(&mut self, until: u64, events: u64) -> Result<bool, SimulateError> {
-        let most = self.world.events().saturating_add(events);
+        let most = self.simulation.events().saturating_add(events);
         loop {
-            match parallel::run(&mut self.world, until, most) {
+            match parallel::run(&mut self.simulation, until, most) {
                 Stop::Script(number) => {
-                    let done = self.live.act(self.world.whole.now, number as usize)?;
-                    self.take_over(done);
+                    let done = self
+                        .player
+                        .act(self.simulation.coordinator.now, number as usize)?;
+                    self.apply(done);
                 }
                 Stop::Time => return Ok(true),
                 Stop::Events => return Ok(false),
@@ -204,45 +213,47 @@ impl Session {
     /// # Errors
     /// As [`Session::run`]; [`SimulateError::Scenario`] where failover tables forward.
     pub fn reroute(&mut self, reroute: Reroute) -> Result<(), SimulateError> {
-        self.live.routing.by_routes("reroute")?;
+        self.player.routing.by_routes("reroute")?;
         self.perform(ScriptAction::Reroute(reroute))
     }
 
     fn perform(&mut self, action: ScriptAction) -> Result<(), SimulateError> {
-        let done = self.live.perform(self.world.whole.now, action)?;
-        self.take_over(done);
+        let done = self
+            .player
+            .perform(self.simulation.coordinator.now, action)?;
+        self.apply(done);
         Ok(())
     }
 
-    fn take_over(
+    fn apply(
         &mut self,
         (happening, changed): (
-            Happening,
+            NetworkEvent,
             Vec<(topology::SwitchId, p4exec::FastestExecutor)>,
         ),
     ) {
         let topology = self.plan.topology();
         match happening {
-            Happening::Fail(link) => self.world.set_link(topology.link(link), false),
-            Happening::Restore(link) => self.world.set_link(topology.link(link), true),
-            Happening::Pause { host, class, until } => self.world.pause(host, class, until),
-            Happening::Tables => {}
+            NetworkEvent::Fail(link) => self.simulation.set_link(topology.link(link), false),
+            NetworkEvent::Restore(link) => self.simulation.set_link(topology.link(link), true),
+            NetworkEvent::Pause { host, class, until } => self.simulation.pause(host, class, until),
+            NetworkEvent::Tables => {}
         }
         for (switch, executor) in changed {
-            self.world.replace(switch.index(), executor);
+            self.simulation.replace(switch.index(), executor);
         }
     }
 
     /// How things are now. Changes of pauses are told once, and only if the session observes.
     pub fn state(&mut self) -> State {
         let topology = self.plan.topology();
-        let world = &mut self.world;
+        let simulation = &mut self.simulation;
         let mut queues = Vec::new();
         let mut sent = Vec::new();
         let mut buffers = Vec::with_capacity(topology.switches().len());
         for switch in topology.switch_ids() {
-            let now = Nanos::new(world.whole.now);
-            let device = world.device_mut(switch.index());
+            let now = Nanos::new(simulation.coordinator.now);
+            let device = simulation.device_mut(switch.index());
             let edges = device.change_buffer(now, Buffer::take_pauses);
             let Some(buffer) = device.buffer() else {
                 buffers.push(0);
@@ -273,11 +284,11 @@ impl Session {
             }
             let edges = edges.into_iter().flatten();
             let edges = edges.map(|edge| (number, edge));
-            world.whole.trace.pauses.extend(edges);
+            simulation.coordinator.trace.pauses.extend(edges);
         }
         queues.sort_by_key(|queue| (queue.switch, queue.port, queue.priority));
-        let whole = &world.whole;
-        let pauses = whole.trace.pauses[self.told..].iter();
+        let coordinator = &simulation.coordinator;
+        let pauses = coordinator.trace.pauses[self.told..].iter();
         let mut pauses: Vec<PauseChange> = pauses
             .map(|(switch, edge)| PauseChange {
                 at_us: micros(edge.at.get()),
@@ -288,37 +299,41 @@ impl Session {
             })
             .collect();
         pauses.sort_by(|a, b| a.at_us.total_cmp(&b.at_us));
-        self.told = whole.trace.pauses.len();
+        self.told = coordinator.trace.pauses.len();
         let flow = |(_, flow): (&Flow, &Flow)| {
-            let Got { bytes, runs } = Got::new(flow, whole.now);
+            let FlowProgress { bytes, runs } = FlowProgress::new(flow, coordinator.now);
             FlowState { bytes, runs }
         };
         State {
-            now_us: micros(whole.now),
-            end_us: micros(whole.end),
-            ended: whole.now >= whole.end,
+            now_us: micros(coordinator.now),
+            end_us: micros(coordinator.end),
+            ended: coordinator.now >= coordinator.end,
             queues,
             buffers,
-            paused_hosts: world.paused_hosts(),
+            paused_hosts: simulation.paused_hosts(),
             pauses,
-            flows: world.flows().map(flow).collect(),
+            flows: simulation.flows().map(flow).collect(),
             sent,
-            failed: self.live.failed().map(|link| link.index() as u32).collect(),
-            deadlocks: whole
+            failed: self
+                .player
+                .failed()
+                .map(|link| link.index() as u32)
+                .collect(),
+            deadlocks: coordinator
                 .deadlocks
                 .iter()
                 .map(|found| DeadlockReport::new(topology, found))
                 .collect(),
-            losses: world.losses(),
-            events: world.events(),
+            losses: simulation.losses(),
+            events: simulation.events(),
         }
     }
 
     /// The figures as of now.
     #[must_use]
     pub fn report(&mut self) -> SimulationReport {
-        self.world.look();
-        SimulationReport::new(self.plan.topology(), &self.scenario, &self.world)
+        self.simulation.scan();
+        SimulationReport::new(self.plan.topology(), &self.scenario, &self.simulation)
     }
 
     /// The figures, and the pictures if they were asked for and the session observed.
@@ -326,7 +341,7 @@ impl Session {
     pub fn finish(mut self, plots: bool) -> Outcome {
         let report = self.report();
         let drawn = plots && self.observed;
-        let plots = drawn.then(|| Plots::draw(self.plan.topology(), &report, &self.world));
+        let plots = drawn.then(|| Plots::draw(self.plan.topology(), &report, &self.simulation));
         Outcome { report, plots }
     }
 }

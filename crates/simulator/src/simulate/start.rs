@@ -1,15 +1,15 @@
-//! The world before anything happens in it.
+//! The simulation before anything happens in it.
 
 use device::{Device, Egress};
 use quantities::PortId;
 
-use super::event::PeerPort;
-use super::hosts::Hosts;
-use super::live::Live;
-use super::partition::Partition;
-use super::setup::cables;
-use super::watchdog::Watchdog;
-use super::world::{Parts, World};
+use super::engine::event::PeerPort;
+use super::engine::partition::Partition;
+use super::engine::simulation::{Simulation, SimulationSetup};
+use super::engine::watchdog::Watchdog;
+use super::host::hosts::Hosts;
+use super::player::ScenarioPlayer;
+use super::setup::resolve::cables;
 use super::{SimulateError, Threads};
 use crate::embedded::Network;
 use spec::{Scenario, ScenarioError};
@@ -17,20 +17,20 @@ use spec::{Scenario, ScenarioError};
 /// Samples of a plot.
 const SAMPLES: u64 = 400;
 
-/// A world in which nothing has happened yet.
-pub(super) fn world(
+/// A simulation in which nothing has happened yet.
+pub(super) fn simulation(
     network: &Network,
     scenario: &Scenario,
-    live: &Live,
+    player: &ScenarioPlayer,
     (hosts, uplinks): (Hosts, Vec<PeerPort>),
     observe: bool,
     threads: Threads,
-) -> Result<World, SimulateError> {
+) -> Result<Simulation, SimulateError> {
     let topology = network.plan().topology();
     let mut switches = Vec::with_capacity(topology.switches().len());
-    for (id, config) in topology.switch_ids().zip(&live.buffers) {
+    for (id, config) in topology.switch_ids().zip(&player.buffers) {
         let ports: Vec<PortId> = topology.peers(id).map(|(port, _)| port).collect();
-        let mut device = Device::new(live.executor(id)?, ports);
+        let mut device = Device::new(player.executor(id)?, ports);
         let name = &topology.switch(id).name;
         let wrong = |e| ScenarioError::wrong(format!("switch `{name}`"), e);
         device.set_egress(Egress::buffer(config.clone()).map_err(wrong)?);
@@ -43,9 +43,9 @@ pub(super) fn world(
     let parts = threads.parts.max(threads.threads).clamp(1, Threads::MAX) as u8;
     let partition = match parts {
         1 => Partition::whole(switches.len(), uplinks.len()),
-        _ => Partition::new(&cables, &work(live, &hosts, &uplinks), &uplinks, parts),
+        _ => Partition::new(&cables, &work(player, &hosts, &uplinks), &uplinks, parts),
     };
-    Ok(World::new(Parts {
+    Ok(Simulation::new(SimulationSetup {
         end,
         partition,
         threads: threads.threads,
@@ -64,8 +64,8 @@ pub(super) fn world(
 
 /// What each switch and its hosts have to do, if all links are used alike: in megabits per second
 /// that they send.
-fn work(live: &Live, hosts: &Hosts, uplinks: &[PeerPort]) -> Vec<u64> {
-    let rates = live.buffers.iter().map(|config| {
+fn work(player: &ScenarioPlayer, hosts: &Hosts, uplinks: &[PeerPort]) -> Vec<u64> {
+    let rates = player.buffers.iter().map(|config| {
         let ports = config.ports.iter().map(|port| port.rate.get() / 1_000_000);
         ports.sum::<u64>().max(1)
     });
