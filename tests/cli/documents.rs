@@ -139,14 +139,24 @@ fn play(name: &str, script: &str) {
     );
 }
 
+/// README and the chapters of the book, in order.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let docs = fs::read_dir(root.join("docs")).unwrap();
-    let mut all: Vec<PathBuf> = docs.map(|entry| entry.unwrap().path()).collect();
-    all.retain(|path| path.extension().is_some_and(|end| end == "md"));
-    all.push(root.join("README.md"));
+    let mut all = vec![root.join("README.md")];
+    chapters(&root.join("docs"), &mut all);
     all.sort();
     all
+}
+
+fn chapters(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            chapters(&path, found);
+        } else if path.extension().is_some_and(|end| end == "md") {
+            found.push(path);
+        }
+    }
 }
 
 /// The blocks of a document that can run here, with its name.

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::book;
+
 /// The recorded run, which the program is built with too.
 const RECORDED: &str = "docs/reproduced.json";
 const BEGIN: &str = "<!-- figures: ";
@@ -132,10 +134,8 @@ fn documents(root: &Path) -> Result<Vec<(PathBuf, String, String)>, String> {
     let path = root.join(RECORDED);
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let run = parse(&text, &path)?;
-    let entries = fs::read_dir(root.join("docs")).map_err(|e| format!("docs/: {e}"))?;
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.push(root.join("README.md"));
-    paths.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    let mut paths = vec![root.join("README.md")];
+    book::documents_in(&root.join("docs"), true, &mut paths);
     paths.sort();
     let mut found = Vec::new();
     for path in paths {

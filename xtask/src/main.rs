@@ -1,14 +1,16 @@
 //! `cargo xtask`: the chores of the repository.
 //!
 //! - `cargo xtask test` — all tests.
-//! - `cargo xtask ci [--shared]` — what CI runs beside the tests: format, tidy, clippy, the page
-//!   and the wheel, counts. With `--shared`, after `cargo xtask test`, it is an error that the
-//!   wheel compiles once more what tests have built.
+//! - `cargo xtask ci [--shared]` — what CI runs beside the tests: format, tidy, clippy, the book,
+//!   the page and the wheel, counts. With `--shared`, after `cargo xtask test`, it is an error that
+//!   the wheel compiles once more what tests have built.
 //! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
 //! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm);
 //!   with `--release` for others to visit.
 //! - `cargo xtask page-test` — the page in Chromium, on both engines.
+//! - `cargo xtask book` — check the links of all documents, and build the book of `docs/` into
+//!   `target/book` where mdBook is installed.
 //! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into
 //!   a fresh environment and try it there; with `--release` as it is for use.
 //! - `cargo xtask bless [--picture]` — rewrite the goldens (snapshots and `p4src/generated/`) and
@@ -29,6 +31,7 @@
 //!   both executors and other switches.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod book;
 mod circles;
 mod corpus;
 mod counts;
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         "test" => timed(|steps| test(&root, steps)),
         "ci" => timed(|steps| ci(&root, steps, std::env::args().any(|a| a == wheel::SHARED))),
         "tidy" => tidy::run(&root),
+        "book" => book::run(&root),
         "wasm" => wasm::check(&root),
         "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
         "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
@@ -77,7 +81,7 @@ fn main() -> ExitCode {
         },
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, ci, tidy, wasm, page, page-test, wheel, bless, counts, corpus, figures, fuzz, differ"
+            "unknown task `{other}`; there are: test, ci, tidy, book, wasm, page, page-test, wheel, bless, counts, corpus, figures, fuzz, differ"
         )),
     };
     match done {
@@ -123,6 +127,7 @@ fn ci(root: &Path, steps: &mut Steps, shared: bool) -> Result<(), String> {
         steps.take("format", || cargo(root, &["fmt", "--all", "--check"], &[])),
         steps.take("tidy", || tidy::run(root)),
         steps.take("clippy", || clippy(root)),
+        steps.take("book", || book::run(root)),
         page_or_engine(root, steps),
         steps.take("wheel", || wheel::test(root, shared)),
         steps.take("counts", || counts::test(root)),

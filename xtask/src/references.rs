@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::book;
+
 /// Where the keys are listed.
 const DOCUMENT: &str = "docs/references.md";
 
@@ -35,26 +37,28 @@ pub(crate) fn check_all(
     };
     let keys = listed(&read(Path::new(DOCUMENT))?);
     let sources = sources.iter().filter(|file| !file.starts_with("xtask"));
-    for file in sources.cloned().chain(documents(root)?) {
+    for file in sources.cloned().chain(documents(root)) {
         for (number, line) in read(&file)?.lines().enumerate() {
             let at = format!("{}:{}", file.display(), number + 1);
             check(&at, line, &keys, findings);
+            let named = documents_named(line);
+            for missing in named.filter(|name| !root.join(name).is_file()) {
+                findings.push(format!("{at}: there is no `{missing}`"));
+            }
         }
     }
     Ok(())
 }
 
-/// The documents at the root and in `docs/`, in order.
-fn documents(root: &Path) -> Result<Vec<PathBuf>, String> {
+/// The documents at the root and those of the book, in order.
+fn documents(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for folder in ["", "docs"] {
-        let entries = fs::read_dir(root.join(folder)).map_err(|e| format!("{folder}/: {e}"))?;
-        let names = entries.flatten().map(|entry| entry.file_name());
-        let files = names.map(|name| Path::new(folder).join(name));
-        found.extend(files.filter(|file| file.extension().is_some_and(|e| e == "md")));
-    }
-    found.sort();
-    Ok(found)
+    book::documents_in(root, false, &mut found);
+    book::documents_in(&root.join("docs"), true, &mut found);
+    let relative = |path: PathBuf| path.strip_prefix(root).ok().map(Path::to_path_buf);
+    let mut files: Vec<PathBuf> = found.into_iter().filter_map(relative).collect();
+    files.sort();
+    files
 }
 
 /// The first column of the document's table.
@@ -89,6 +93,13 @@ fn check(at: &str, line: &str, keys: &BTreeSet<String>, findings: &mut Vec<Strin
     }
 }
 
+/// The documents of this repository that a line names by their path from the root.
+fn documents_named(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.split(|c: char| c.is_whitespace() || "(),;`[]#\"".contains(c));
+    let words = words.map(|word| word.trim_end_matches(['.', ':']));
+    words.filter(|word| word.starts_with("docs/") && word.ends_with(".md"))
+}
+
 /// A name with a year: `Tagger17`.
 fn is_key(word: &str) -> bool {
     let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -105,6 +116,13 @@ fn is_number(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn documents_are_named_by_their_path() {
+        let line = "/// See docs/a.md, (`docs/b/c.md#part`) and docs/d.md. Not p4lang/x/docs/e.md, docs/f.svg";
+        let named: Vec<&str> = documents_named(line).collect();
+        assert_eq!(named, ["docs/a.md", "docs/b/c.md", "docs/d.md"]);
+    }
 
     #[test]
     fn a_citation_needs_a_listed_key() {

@@ -1,5 +1,6 @@
-//! Reads BMv2 JSON, what p4c makes for `simple_switch` (format version 2, behavioral-model
-//! `docs/JSON_format.md`), into the same IR that P4 text is lowered to: what p4c compiled runs too.
+//! Reads BMv2 JSON, what p4c makes for `simple_switch` (format version 2,
+//! `p4lang/behavioral-model/docs/JSON_format.md`), into the same IR that P4 text is lowered to, so
+//! programs that p4c compiled run too.
 //!
 //! What differs between the two worlds, and how it is bridged:
 //!
