@@ -1,43 +1,167 @@
-//! The proof: reads the tables of a plan, and nothing else, and shows
+//! The proof of a plan: what is assumed, what is shown, and why that is enough.
 //!
-//! - **shape**: every name, tag, port and code that the plan refers to exists; rules of equal
-//!   precedence that match the same packet agree;
-//! - **priorities**: distinct tags have distinct lossless priorities, and there are enough;
-//! - **no cyclic buffer dependency** for any routing whatever and any behaviour of the hosts: the
-//!   graph over lossless ingress buffers (port, tag) that the rules make reachable from host-facing
-//!   ports is acyclic, and tags never fall between switches (Tagger17, theorem 1);
-//! - **promises**: every route that the plan promises stays lossless, replayed through the rules;
-//! - **forwarding**: the plan's own forwarding has no loop and drops nothing that has a way;
-//! - **failover**: with any so many failures, packets arrive if there is a way, and never circulate
-//!   (see [`resilience`]); where the plan has lossless classes too, every packet that arrives stays
-//!   lossless on its way, and the graph over buffers is that of all states of failure at once:
-//!   whatever failed before and fails now, packets of both times together close no cycle;
-//! - **budgets**: ports, TCAM bits, and PFC headroom within the buffer.
+//! [`check()`] reads the tables of a plan and nothing else; it does not know which scheme computed
+//! them. The code follows this page: `evidence.rs` computes what the tables are and do, each kind
+//! of evidence once; `obligations.rs` lists what must hold of the evidence. A plan is proven if
+//! every obligation holds, or speaks of something that the plan does not have.
 //!
-//! Not an error, but told pair by pair: where the plan's own forwarding leaves what its tags keep
-//! lossless ([`Forwarded`]).
+//! # Model
 //!
-//! Not shown: that hosts drain what they receive (a host that pauses for ever stops its own
-//! traffic).
+//! *Network.* Switches with numbered ports, hosts, and links that join two ports each. Links and
+//! switches may fail and return at any time.
+//!
+//! *Switch* (TaggerDraft section 6). A packet that comes in by port *i* with tag *t* and is sent
+//! out of port *o* leaves with the tag *u* that the tag rules give as a function of its class,
+//! *t*, *i* and *o*. From its arrival until it is sent, the packet is counted in the ingress
+//! buffer of *i* and the priority of *t*; it waits in the egress queue of *o* and the priority of
+//! *u*. A packet that no rule matches is *lossy* there and from then on: it may be dropped, and
+//! pauses nobody. All other packets are *lossless*: they are dropped only if there is no room for
+//! them.
+//!
+//! *PFC* (IEEE 802.1Qbb). While an ingress buffer holds more than a threshold, the switch pauses
+//! its priority at the other end of the link. A paused egress queue sends nothing, and no other
+//! queue is affected. *Headroom* is what a buffer has above the threshold, for the packets that
+//! arrive before a pause takes effect (TaggerDraft section 3.3).
+//!
+//! # Definitions
+//!
+//! A *lossless ingress buffer* is a pair of a port and a tag. The *buffer dependency graph* has as
+//! nodes all buffers that packets can get into: those of every port with a host, with every tag
+//! and class; those behind a link on which a failover rule sends packets from hosts with a tag
+//! that the rule gives them (its channel); and those that packets get into from there by the
+//! rules, out of any port. It has an edge from (*p*, *t*) to (*q*, *u*) if the rules let a packet
+//! that came by *p* with *t* leave with *u* by the port whose link ends at *q*. The graph does not
+//! depend on forwarding tables or on what has failed: it has the edges of all of them at once. The
+//! edges from buffers of ports with hosts to channels are left out: no edge leads to such a
+//! buffer, so it is on no cycle.
+//!
+//! A *deadlock* is a lossless ingress buffer that is above its threshold from some time on for
+//! ever. A packet *has a way* if live links join the switch where it enters to a switch of its
+//! destination.
+//!
+//! # Assumptions
+//!
+//! - **A1** Switches apply the tables as the plan has them, and tables do not change while packets
+//!   that were tagged by them are in the network (TaggerDraft section 6.2).
+//! - **A2** Every lossless priority has an egress queue at each port and an ingress buffer of its
+//!   own; ingress and egress priority are those of the arriving and of the new tag (TaggerDraft
+//!   section 6.3).
+//! - **A3** Switches and hosts act on a pause within the time that TaggerDraft equation 1 allows
+//!   for, given the rate and the length of the link and the MTU of the plan's budget.
+//! - **A4** Hosts drain: no host pauses a priority for ever.
+//! - **A5** A switch moves every packet to its egress queue in finite time; a queue that is not
+//!   paused for ever sends its first packet in finite time, or drops it where the link is gone.
+//! - **A6** All links are those of the topology, or a part of them. Links that are up lose and
+//!   damage nothing.
+//! - **A7** Hosts of a class send with its initial tag. T1 and T2 do not use this: there hosts
+//!   send what they like.
+//! - **A8** Failures do not change while a packet is on its way, and a switch knows which of its
+//!   own ports are up (Stephens15 section 2.3). Only T6 uses this.
+//!
+//! # Theorem
+//!
+//! Let a plan meet these obligations, as far as it has what they speak of:
+//!
+//! - **O1 well-formed.** Everything that the tables name exists.
+//! - **O2 injective.** Distinct tags have distinct lossless priorities, of which there are enough,
+//!   and distinct codes in the packet.
+//! - **O3 within the budget.** Every switch has the ports, the TCAM, and a buffer for the headroom
+//!   of all lossless priorities at all its links (TaggerDraft equation 1).
+//! - **O4 single-valued.** Rules of equal precedence that match the same packet agree.
+//! - **O5 rising.** In no transition between switches that packets can make is the new tag below
+//!   the old one (Tagger17, theorem 1, second requirement).
+//! - **O6 resilient.** With at most *K* failed links or switches, where the plan claims to survive
+//!   *K* failures of its failover tables: every packet from a switch with hosts to a destination
+//!   elsewhere that has a way arrives, and none comes twice into the same state. Where the plan
+//!   has lossless classes, the packets of each stay lossless on all these ways, from every port of
+//!   a host to every port of the destination, and between hosts of one switch.
+//! - **O7 acyclic.** The buffer dependency graph has no cycle (Tagger17, theorem 1, first
+//!   requirement, of all tags at once; Stephens15 theorem 2.2.1).
+//! - **O8 limited.** No transition that the packets of a class can make gives a tag above the
+//!   limit of the class.
+//! - **O9 promised.** On every route that the plan promises to a class, each switch gives a
+//!   lossless tag to a packet that begins with the initial tag.
+//! - **O10 delivered.** Without failover tables: from every switch with hosts, packets to every
+//!   host to which there is a way come to it, whichever of the next hops switches choose; none
+//!   comes twice to the same switch.
+//!
+//! Then:
+//!
+//! - **T1** No deadlock can form, for any forwarding tables, any traffic, and any sequence of
+//!   failures.
+//! - **T2** No lossless packet is dropped for want of buffer.
+//! - **T3** A packet that follows a promised route arrives without having been lossy, if no link
+//!   on the route fails.
+//! - **T4** No packet of a class carries a tag above the limit of the class.
+//! - **T5** Without failover tables, every packet between hosts that has a way arrives, unless it
+//!   turns lossy and is dropped.
+//! - **T6** With failover tables, every packet between hosts at different switches that has a way
+//!   arrives while no more than *K* links or switches have failed, unless it turns lossy and is
+//!   dropped. If its class is lossless, it was lossless all the way.
+//!
+//! # Proof
+//!
+//! *T1.* Suppose there are deadlocks, let *D* be the set of all their buffers, and (*p*, *t*) one
+//! of them. By O2 it is the only one that its priority at *p* stands for. It pauses what could
+//! fill it (A3), so some packet in it is never sent: else it would drain. By A1 and O4 that packet
+//! has one new tag *u* at the port *o* that it is sent to, and by A5 it waits in the queue of *o*
+//! and *u*. That queue is paused for ever, else A5 would have all packets in it sent. Not by a
+//! host (A4), so by the switch behind *o* (A6), for its ingress buffer (*q*, *u*), which then is
+//! in *D* too. Both are nodes of the graph, because packets came into them by the rules, and the
+//! packet itself is why there is an edge from (*p*, *t*) to (*q*, *u*), unless *p* has a host. So
+//! every buffer of *D* has a successor in *D* which is not that of a port with a host. *D* is
+//! finite, so the graph has a cycle, against O7.
+//!
+//! O5 is not used: the graph of O7 has the buffers of all tags, so that a cycle over several tags
+//! is one of its cycles. With O5, T1 follows already if the buffers of each tag by themselves have
+//! no cycle, as Tagger17 has it, and a packet changes its priority at most once for each tag.
+//!
+//! *T2.* A packet finds no room only if the headroom of its buffer is full. O3 reserves for every
+//! priority and every link what TaggerDraft equation 1 says can still come after a pause; by O2
+//! and A2 no other tag uses it, and by A3 no more comes.
+//!
+//! *T3, T4.* By A7 the packet begins with the initial tag. The rules then give it the tags that O9
+//! and O8 speak of, since by O4 they give one answer. It is not dropped (T2), and by T1 and A5 it
+//! is sent on at every hop.
+//!
+//! *T5.* By O10 every hop leads on, and no packet returns to a switch. So it arrives after at most
+//! as many hops as there are switches, each of which it leaves in finite time (T1, A5).
+//!
+//! *T6.* By A8 a packet walks through the failover tables under one set of failures. Its walk
+//! depends on the state of those links alone that the rules it met have asked about. So all sets
+//! of failures are covered by one walk with none failed, and by one for each of these links failed
+//! while those before it are up, and so on: every set falls into exactly one of the walks
+//! ([`resilience`]). O6 holds of every walk, hence of every set.
+//!
+//! # What is not claimed
+//!
+//! - That switches do what tables say (A1): programs and entries are generated from a proven plan,
+//!   and tested against it.
+//! - T2 where budgets are left out ([`Options::budgets`]); T6 beyond the sets that were explored
+//!   or drawn, where all are too many ([`Verdict::Sampled`]).
+//! - Anything of pairs without a promised route. How many there are is reported
+//!   ([`CheckReport::promised`]), and so is where the plan's own forwarding leaves what its tags
+//!   keep lossless ([`Forwarded`]): neither is an error.
+//! - Delivery while failures change, and the loss of packets with the link that carried them.
+//! - Updates from one plan to another while packets are under way.
+//! - How soon packets arrive, fairness, and how far congestion spreads: T1 excludes a pause for
+//!   ever, not a long one.
 
 mod arriving;
-mod blocks;
 pub(crate) mod checked;
-mod depend;
 mod destinations;
 mod error;
+mod evidence;
 mod failures;
-mod flat;
 mod forward;
-mod lookup;
+mod obligations;
 mod promise;
-mod replay;
 mod report;
 pub mod resilience;
+mod rules;
 mod shape;
-mod shortest;
-mod strays;
-mod walk;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
@@ -48,23 +172,15 @@ use thiserror::Error;
 pub use arriving::HeadroomNeeded;
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
 pub use failures::{FailureReport, LostPacket, PartReport, Sample};
+pub use forward::strays::{Forwarded, LossyWay};
 pub use report::{CheckReport, PairWithout, PromisedPairs, Resilience, Verdict};
 pub use resilience::{FailureOptions, ForeignShare, Share, WalkedShare};
-pub use strays::{Forwarded, LossyWay};
 
-use topology::Fabric;
-use topology::routes::RoutePolicy;
-
-use super::failover::Failover;
 use super::model::Tables;
-use super::tag::ClassId;
 use checked::CheckedPlan;
-use depend::Dependencies;
-use forward::{Flattened, Walk};
-use lookup::{Lookup, Ports};
-use report::Verdicts;
-use resilience::Walks;
-use resilience::lossless::{self, Tags};
+use evidence::{Evidence, References, Tagging};
+use obligations::{Finding, OBLIGATIONS};
+use resilience::WalkSource;
 
 /// What the proof may be asked to leave out.
 #[derive(Clone, Debug)]
@@ -94,6 +210,8 @@ impl Default for Options {
 pub struct CheckFailure {
     /// What is wrong; at least one error.
     pub errors: Vec<PlanError>,
+    /// The names of the obligations that are not met, in the order of the [theorem](self).
+    pub refuted: Vec<&'static str>,
     /// The same in figures.
     pub report: CheckReport,
 }
@@ -125,12 +243,7 @@ impl fmt::Display for CheckFailure {
 /// # Errors
 /// Every error that could be found: one cycle, one conflict per switch, one lost route per promise.
 pub fn check(tables: Tables, options: &Options) -> Result<CheckedPlan, Box<CheckFailure>> {
-    let mut proof = Proof::default();
-    match &tables.failover {
-        Some(failover) => proof.failover(&tables, failover, options),
-        None => proof.routes(&tables, options),
-    }
-    let report = proof.outcome(&tables, options)?;
+    let report = conclude(Evidence::gather(&tables, options, WalkSource::Here))?;
     Ok(CheckedPlan::witness(tables, report))
 }
 
@@ -144,18 +257,22 @@ pub fn walk_share(
     options: &Options,
     share: Share,
 ) -> Result<WalkedShare, Box<CheckFailure>> {
-    let mut proof = Proof {
-        share: Some(share),
-        ..Proof::default()
+    let references = References::new(tables);
+    let Some(failover) = references.failover else {
+        let evidence = Evidence::of_references(tables, options, references);
+        return Err(Box::new(examine(evidence).1));
     };
-    if let Some(failover) = &tables.failover {
-        proof.failover(tables, failover, options);
-    }
-    proof.walked.ok_or_else(|| {
-        let report = CheckReport::new(tables, &proof.errors, proof.verdicts, None, None);
-        let errors = proof.errors;
-        Box::new(CheckFailure { errors, report })
-    })
+    let tagging = Tagging::new(tables, options, &references);
+    let how = (&options.failures, &*options.progress);
+    let tags = tagging.on_walks();
+    let topology = &tables.topology;
+    Ok(WalkedShare::walk(
+        topology,
+        failover,
+        how,
+        tags.as_ref(),
+        share,
+    ))
 }
 
 /// The outcome of a check of failover tables whose walks were [shared out](walk_share): the report
@@ -168,194 +285,42 @@ pub fn check_shares(
     options: &Options,
     shares: &[WalkedShare],
 ) -> Result<Result<CheckReport, Box<CheckFailure>>, ForeignShare> {
-    let mut proof = Proof {
-        walks: Walks::Shares(shares),
-        ..Proof::default()
-    };
     if let Some(failover) = &tables.failover {
         WalkedShare::check_all(shares, &tables.topology, failover)?;
-        proof.failover(tables, failover, options);
     }
-    Ok(proof.outcome(tables, options))
+    let source = WalkSource::Shares(shares);
+    Ok(conclude(Evidence::gather(tables, options, source)))
 }
 
-/// What has been shown so far.
-#[derive(Default)]
-struct Proof<'a> {
-    /// Where walks through failover tables come from.
-    walks: Walks<'a>,
-    /// The share of the destinations that is to be walked to and nothing else, and what that has
-    /// shown.
-    share: Option<Share>,
-    walked: Option<WalkedShare>,
-    errors: Vec<PlanError>,
-    verdicts: Verdicts,
-    failures: Option<FailureReport>,
-    forwarded: Option<Forwarded>,
-    /// Classes of which all shortest paths have been shown to stay lossless.
-    shortest: Vec<ClassId>,
-}
-
-impl Proof<'_> {
-    /// What it has come to.
-    fn outcome(self, tables: &Tables, options: &Options) -> Result<CheckReport, Box<CheckFailure>> {
-        let mut errors = self.errors;
-        if !options.budgets {
-            errors.retain(|error| error.fault() != Fault::Target);
-        }
-        let report = CheckReport::new(
-            tables,
-            &errors,
-            self.verdicts,
-            self.failures,
-            self.forwarded,
-        );
-        if errors.is_empty() {
-            return Ok(report);
-        }
-        Err(Box::new(CheckFailure { errors, report }))
-    }
-
-    /// Tables whose forwarding follows routes.
-    fn routes(&mut self, tables: &Tables, options: &Options) {
-        // Neither asks anything of the other.
-        let (lookup, flattened) =
-            rayon::join(|| self.tags(tables, options), || Flattened::new(tables));
-        let Some(lookup) = lookup else {
-            return;
-        };
-        options.progress.checkpoint();
-        let (wrong, forwarded) = match flattened {
-            Ok(flattened) => forwarding(tables, flattened, lookup.as_ref(), &self.shortest),
-            Err(error) => (vec![error.into()], None),
-        };
-        options.progress.checkpoint();
-        self.forwarded = forwarded;
-        let followed = !wrong.iter().any(|e| matches!(e, PlanError::Routes(_)));
-        let circulates = wrong.iter().any(|e| matches!(e, PlanError::Loop { .. }));
-        self.verdicts.loop_free = followed.then_some(!circulates);
-        self.errors.extend(wrong);
-    }
-
-    /// Failover tables, with or without lossless tags.
-    fn failover(&mut self, tables: &Tables, failover: &Failover, options: &Options) {
-        self.errors
-            .extend(resilience::shape(&tables.topology, failover));
-        self.errors.extend(lossless::shape(tables, failover));
-        if !self.errors.is_empty() {
-            return;
-        }
-        if tables.has_tags() {
-            self.tags(tables, options);
-        }
-        if self.failures.is_none() && self.walked.is_none() {
-            self.walks(tables, failover, options, None);
-        }
-    }
-
-    /// Walks packets through failover tables, with their tags if those can be read.
-    fn walks(
-        &mut self,
-        tables: &Tables,
-        failover: &Failover,
-        options: &Options,
-        tags: Option<&Tags<'_>>,
-    ) {
-        let how = (&options.failures, &*options.progress);
-        if let Some(share) = self.share {
-            let walked = WalkedShare::walk(&tables.topology, failover, how, tags, share);
-            self.walked = Some(walked);
-            return;
-        }
-        let found = resilience::walk_all(&tables.topology, failover, how, tags, self.walks);
-        self.verdicts.loop_free = Some(found.loops == 0);
-        self.errors.extend(PlanError::of_failures(&found));
-        self.failures = Some(found);
-    }
-
-    /// The lossless tags. Nothing where they refer to what does not exist; else their tables
-    /// spelled out, if no rules disagree.
-    fn tags(&mut self, tables: &Tables, options: &Options) -> Option<Option<Lookup>> {
-        let wrong = shape::references(tables);
-        let sound = wrong.is_empty();
-        self.errors.extend(wrong);
-        if !sound {
-            return None;
-        }
-        self.errors.extend(shape::priorities(tables));
-        self.errors.extend(shape::carrier(tables));
-        if options.budgets {
-            self.errors.extend(shape::budgets(tables));
-        }
-        match Lookup::new(tables) {
-            Ok(lookup) => {
-                self.behaviour(tables, options, &lookup);
-                Some(Some(lookup))
-            }
-            Err(conflicts) => {
-                self.errors.extend(conflicts);
-                Some(None)
-            }
-        }
-    }
-
-    /// What following packets shows.
-    fn behaviour(&mut self, tables: &Tables, options: &Options, lookup: &Lookup) {
-        let ports = Ports::new(&tables.topology);
-        let failover = tables.failover.as_ref();
-        let channels = failover.map(|failover| lossless::channels(failover, lookup, &ports));
-        let channels = channels.unwrap_or_default();
-        let (mut graph, falls) = Dependencies::new(tables, &ports, lookup, &channels);
-        self.errors.extend(falls);
-        options.progress.checkpoint();
-        let cycle = graph.shortest_cycle();
-        options.progress.checkpoint();
-        self.verdicts.cbd_free = Some(cycle.is_none());
-        let cycle = cycle.unwrap_or_default();
-        let mut described = graph.describe(&cycle);
-        let limits = graph.passed_limits();
-        if let Some(failover) = failover {
-            self.errors
-                .extend(lossless::within_switches(tables, lookup));
-            let tags = Tags::new(tables, lookup, &ports, &cycle);
-            self.walks(tables, failover, options, Some(&tags));
-            let found = self.failures.iter_mut();
-            described.causes = found.flat_map(|found| found.causes.drain(..)).collect();
-        }
-        if !cycle.is_empty() {
-            self.errors.push(PlanError::Cycle(described));
-        }
-        self.errors.extend(limits);
-        for promise in &tables.promises {
-            match promise::promise(tables, lookup, promise) {
-                Ok(()) if promise.routes == RoutePolicy::Shortest => {
-                    self.shortest.push(promise.class);
-                }
-                Ok(()) => {}
-                Err(lost) => self.errors.push(lost),
-            }
-        }
+/// The report, if every obligation is met.
+fn conclude(evidence: Evidence<'_>) -> Result<CheckReport, Box<CheckFailure>> {
+    match examine(evidence) {
+        (true, found) => Ok(found.report),
+        (false, found) => Err(Box::new(found)),
     }
 }
 
-/// Checks the forwarding that entries are made from: the first loop and the first dropped packet,
-/// or else how much of the traffic stays lossless, which of the classes in `shortest` is known as
-/// far as they go by shortest paths.
-fn forwarding(
-    tables: &Tables,
-    Flattened { groups, families }: Flattened,
-    lookup: Option<&Lookup>,
-    shortest: &[ClassId],
-) -> (Vec<PlanError>, Option<Forwarded>) {
-    let topology = &tables.topology;
-    let fabric = Fabric::new(topology);
-    // What one family's walk is made from goes before the other's begins.
-    let made = |family| Walk::new(topology, &fabric, &groups, family);
-    let walks: Vec<Walk<'_>> = families.into_iter().map(made).collect();
-    let mut errors: Vec<PlanError> = walks.iter().flat_map(Walk::errors).collect();
-    errors.dedup();
-    let forwarded = lookup
-        .filter(|_| errors.is_empty())
-        .map(|lookup| strays::forwarded(tables, lookup, &walks, shortest));
-    (errors, forwarded)
+/// Examines every obligation: whether all are met, and what was found. Nothing is proven by
+/// evidence that is absent.
+fn examine(evidence: Evidence<'_>) -> (bool, CheckFailure) {
+    let (mut errors, mut refuted) = (Vec::new(), Vec::new());
+    let mut open = false;
+    for obligation in &OBLIGATIONS {
+        match (obligation.examine)(&evidence) {
+            Finding::Holds | Finding::Vacuous => {}
+            Finding::Open => open = true,
+            Finding::Refuted(found) => {
+                refuted.push(obligation.name);
+                errors.extend(found);
+            }
+        }
+    }
+    let proven = refuted.is_empty() && !open;
+    let report = CheckReport::new(evidence, &errors, proven);
+    let found = CheckFailure {
+        errors,
+        refuted,
+        report,
+    };
+    (proven, found)
 }

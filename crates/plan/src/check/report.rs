@@ -6,8 +6,9 @@ use serde::Serialize;
 use topology::routes::{JoinedPairs, RoutePolicy, RouteSet};
 
 use super::error::PlanError;
+use super::evidence::Evidence;
 use super::failures::{FailureReport, PartReport, Sample};
-use super::strays::Forwarded;
+use super::forward::strays::Forwarded;
 use crate::model::{Promise, Tables};
 
 /// What a check has shown.
@@ -131,15 +132,6 @@ pub struct PairWithout {
     pub to: String,
 }
 
-/// What was computed of a plan; `None` where it was not.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Verdicts {
-    /// Whether the buffer dependency graph is acyclic.
-    pub(super) cbd_free: Option<bool>,
-    /// Whether no packet circulates.
-    pub(super) loop_free: Option<bool>,
-}
-
 /// The outcome of a check. `check --json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
@@ -174,17 +166,18 @@ pub struct CheckReport {
 
 impl CheckReport {
     /// The report of what was found.
-    pub(super) fn new(
-        tables: &Tables,
-        errors: &[PlanError],
-        verdicts: Verdicts,
-        failures: Option<FailureReport>,
-        forwarding: Option<Forwarded>,
-    ) -> Self {
+    pub(super) fn new(evidence: Evidence<'_>, errors: &[PlanError], proven: bool) -> Self {
+        let (cbd_free, loop_free) = (evidence.is_acyclic(), evidence.is_loop_free());
+        let Evidence {
+            tables,
+            walks: failures,
+            forwarding,
+            ..
+        } = evidence;
         let worst = errors.iter().min_by_key(|error| error.fault());
         let priorities: BTreeSet<_> = tables.tagging.priorities.values().collect();
         let drawn = failures.as_ref().is_some_and(|found| !found.exhaustive);
-        let verdict = match (errors.is_empty(), drawn) {
+        let verdict = match (proven, drawn) {
             (false, _) => Verdict::Refuted,
             (true, true) => Verdict::Sampled,
             (true, false) => Verdict::Proven,
@@ -192,21 +185,21 @@ impl CheckReport {
         Self {
             verdict,
             proven: verdict == Verdict::Proven,
-            cbd_free: verdicts.cbd_free,
-            cbd_free_unknown: verdicts.cbd_free.is_none().then(|| {
+            cbd_free,
+            cbd_free_unknown: cbd_free.is_none().then(|| {
                 if tables.has_tags() {
                     "the tables are too broken to tell"
                 } else {
                     "the plan has no lossless class"
                 }
             }),
-            loop_free: verdicts.loop_free.filter(|free| !(*free && drawn)),
+            loop_free: loop_free.filter(|free| !(*free && drawn)),
             lossless_priorities: priorities.len(),
             promised: promised(tables),
-            forwarding,
+            forwarding: forwarding.and_then(|followed| followed.ok()?.lossless),
             resilience: match failures {
                 Some(found) => Resilience::from(found),
-                None => Resilience::of_routes(errors, verdicts.loop_free.is_some()),
+                None => Resilience::of_routes(errors, loop_free.is_some()),
             },
             counterexample: worst.map(ToString::to_string),
             seconds: 0.0,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quantities::{Bytes, PortId, Priority};
 
 use super::error::PlanError;
-use super::lookup::MAX_TAGS;
+use super::rules::lookup::MAX_TAGS;
 use crate::budget::switch_headroom;
 use crate::model::{LOSSY_PRIORITY, RuleForm, Tables, TagRule};
 use crate::tag::Tag;

@@ -276,6 +276,27 @@ fn budgets_are_kept() {
     );
 }
 
+/// More tags than the proof can tell apart count as a matter of budgets; where those are left out,
+/// such a plan is still not proven, for nothing of it can be looked at.
+#[test]
+fn too_many_tags_to_read_are_refused_without_budgets_too() {
+    let mut tables = small();
+    for tag in 3..100 {
+        let priorities = &mut tables.tagging.priorities;
+        priorities.insert(Tag::new(tag), Priority::new(1 + tag % 7));
+        let codes = &mut tables.carrier.codes;
+        codes.insert(Tag::new(tag), TagCode::new(u16::from(tag)));
+    }
+    let options = Options {
+        budgets: false,
+        ..Options::default()
+    };
+    let failure = check(tables, &options).expect_err("nothing was looked at");
+    assert_eq!(failure.fault(), Fault::Target);
+    assert!(failure.to_string().contains("needs 99 lossless priorities"));
+    assert_eq!(failure.report.cbd_free, None);
+}
+
 #[test]
 fn malformed_plans_are_the_inputs_fault() {
     type Spoil = fn(&mut Tables);

@@ -6,13 +6,12 @@ use topology::{Fabric, SwitchId};
 
 use super::hop::Hop;
 use crate::check::error::{LostRoute, PlanError};
-use crate::check::lookup::{Lookup, Ports, TagIx};
+use crate::check::rules::Rules;
+use crate::check::rules::lookup::{Lookup, TagIx};
+use crate::check::rules::ports::{IngressBuffer, Ports};
 use crate::failover::{Action, Destination, Failover, Origin, Target};
 use crate::model::Tables;
 use crate::tag::{ClassId, Tag};
-
-/// A lossless ingress buffer: the number of a port among all ports, and a tag.
-pub(in crate::check) type Held = (u32, TagIx);
 
 /// The tag tables, ready for walks.
 pub(in crate::check) struct Tags<'a> {
@@ -21,7 +20,7 @@ pub(in crate::check) struct Tags<'a> {
     /// Kind and initial tag of every class.
     classes: Vec<(usize, TagIx)>,
     /// Dependencies of buffers of which a walk is wanted.
-    edges: Vec<(Held, Held)>,
+    edges: Vec<(IngressBuffer, IngressBuffer)>,
 }
 
 /// Where a packet turns lossy.
@@ -35,12 +34,12 @@ pub(super) struct TurnsLossy {
 
 impl<'a> Tags<'a> {
     /// The tag tables of a plan; the buffers of a cycle, in order, if there is one.
-    pub(in crate::check) fn new(
-        tables: &Tables,
-        lookup: &'a Lookup,
-        ports: &'a Ports,
-        cycle: &[Held],
-    ) -> Self {
+    pub(in crate::check) fn new(rules: &'a Rules<'_>, cycle: &[IngressBuffer]) -> Self {
+        let Rules {
+            tables,
+            lookup,
+            ports,
+        } = rules;
         let classes = (0..).map(ClassId::new).zip(&tables.tagging.classes);
         let after = cycle.iter().cycle().skip(1);
         Self {
@@ -179,7 +178,8 @@ pub(super) fn host_ports(
 }
 
 /// The buffers that channels put packets into.
-pub(in crate::check) fn channels(failover: &Failover, lookup: &Lookup, ports: &Ports) -> Vec<Held> {
+pub(in crate::check) fn channels(failover: &Failover, rules: &Rules<'_>) -> Vec<IngressBuffer> {
+    let Rules { lookup, ports, .. } = rules;
     let mut held = Vec::new();
     for (switch, table) in (0..).map(SwitchId::new).zip(&failover.tables) {
         for action in table.actions() {
@@ -244,7 +244,8 @@ pub(in crate::check) fn shape(tables: &Tables, failover: &Failover) -> Vec<PlanE
 }
 
 /// Packets between hosts of one switch that turn lossy: the first of each class.
-pub(in crate::check) fn within_switches(tables: &Tables, lookup: &Lookup) -> Vec<PlanError> {
+pub(in crate::check) fn within_switches(rules: &Rules<'_>) -> Vec<PlanError> {
+    let Rules { tables, lookup, .. } = rules;
     let topology = &tables.topology;
     let fabric = Fabric::new(topology);
     let mut errors = Vec::new();

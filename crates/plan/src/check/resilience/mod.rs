@@ -18,10 +18,10 @@ mod hop;
 mod losses;
 pub(super) mod lossless;
 mod pairs;
-mod parts;
 mod rules;
 mod sample;
 mod shape;
+mod shares;
 mod survey;
 mod tagged;
 mod walk;
@@ -36,10 +36,10 @@ use crate::failover::{Element, Failover, Part};
 use hop::Hop;
 pub use losses::Losses;
 use lossless::Tags;
-pub(super) use parts::Walks;
-pub use parts::{ForeignShare, Share, WalkedShare};
 use sample::Drawn;
 pub(super) use shape::shape;
+pub(super) use shares::WalkSource;
+pub use shares::{ForeignShare, Share, WalkedShare};
 pub use survey::{Flow, FlowOutcome, Survey, TableWalk};
 pub use tagged::{TaggedPacket, TaggedSurvey, TaggedWalk};
 use walk::World;
@@ -76,7 +76,13 @@ pub fn resilience(
     options: &FailureOptions,
 ) -> FailureReport {
     let quiet = Progress::default();
-    walk_all(topology, failover, (options, &quiet), None, Walks::All)
+    walk_all(
+        topology,
+        failover,
+        (options, &quiet),
+        None,
+        WalkSource::Here,
+    )
 }
 
 /// The same, with the lossless tags that packets have on the way.
@@ -85,7 +91,7 @@ pub(super) fn walk_all(
     failover: &Failover,
     (options, progress): (&FailureOptions, &Progress),
     tags: Option<&Tags<'_>>,
-    walks: Walks<'_>,
+    source: WalkSource<'_>,
 ) -> FailureReport {
     let mut world = World::new(topology, failover);
     world.tags = tags;
@@ -101,7 +107,7 @@ pub(super) fn walk_all(
     };
     let mut deepest = Findings::default();
     for failures in 0..=wanted {
-        let Some(findings) = walks.explored(&world, failures, (options, progress)) else {
+        let Some(findings) = source.explored(&world, failures, (options, progress)) else {
             break;
         };
         report.exhaustive = failures == wanted;
@@ -120,7 +126,7 @@ pub(super) fn walk_all(
         let sets = drawn.beyond(report.exhaustive_failures) as u64;
         report.sets_checked = report.sets_checked.saturating_add(sets);
         report.sample = Some(Sample::of(u64::from(options.samples)));
-        deepest = deepest.and(walks.drawn(&world, &drawn, (options, progress)));
+        deepest = deepest.and(source.drawn(&world, &drawn, (options, progress)));
     }
     if parts.len() > 1 {
         let explored = report.exhaustive_failures;

@@ -6,7 +6,7 @@ use topology::SwitchId;
 
 use super::lossless::Tags;
 use super::walk::{DestinationRules, End, World};
-use crate::check::lookup::{Lookup, Ports};
+use crate::check::rules::Rules;
 use crate::model::Tables;
 use crate::tag::Tag;
 
@@ -34,9 +34,7 @@ pub struct TaggedWalk {
 /// Failover tables with lossless tags, ready to be walked again and again.
 pub struct TaggedSurvey<'a> {
     world: World<'a>,
-    lookup: Lookup,
-    ports: Ports,
-    tables: &'a Tables,
+    rules: Rules<'a>,
 }
 
 impl<'a> TaggedSurvey<'a> {
@@ -46,16 +44,14 @@ impl<'a> TaggedSurvey<'a> {
     pub fn new(tables: &'a Tables) -> Option<Self> {
         Some(Self {
             world: World::new(&tables.topology, tables.failover.as_ref()?),
-            lookup: Lookup::new(tables).ok()?,
-            ports: Ports::new(&tables.topology),
-            tables,
+            rules: Rules::new(tables).ok()?,
         })
     }
 
     /// The walks of packets to one destination, by its place in the list of destinations.
     #[must_use]
     pub fn walks(&self, destination: usize, packets: &[TaggedPacket]) -> Vec<TaggedWalk> {
-        let tags = Tags::new(self.tables, &self.lookup, &self.ports, &[]);
+        let tags = Tags::new(&self.rules, &[]);
         let mut rules = DestinationRules::new(&self.world, destination);
         let mut hops = Vec::new();
         let walk = |packet: &TaggedPacket| {

@@ -11,11 +11,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 use topology::SwitchId;
 
+use super::Walk;
 use super::blocks::Block;
-use super::destinations::{Set, add, and, insert, is_empty, members, without};
-use super::forward::Walk;
-use super::lookup::{LOSSY, Lookup, Ports, RowNumber, TagIx};
-use crate::model::Tables;
+use crate::check::destinations::{Set, add, and, insert, is_empty, members, without};
+use crate::check::rules::Rules;
+use crate::check::rules::lookup::{LOSSY, Lookup, RowNumber, TagIx};
+use crate::check::rules::ports::Ports;
 use crate::tag::ClassId;
 
 /// How many lossy pairs are told by name.
@@ -135,13 +136,12 @@ impl Seen {
 /// its host. The forwarding has been shown to bring every packet to its host. Of classes in
 /// `shortest`, all shortest paths have been shown to stay lossless: their packets are followed only
 /// where they may go by other paths.
-pub(super) fn forwarded(
-    tables: &Tables,
-    lookup: &Lookup,
-    walks: &[Walk<'_>],
-    shortest: &[ClassId],
-) -> Forwarded {
-    let ports = Ports::new(&tables.topology);
+pub(super) fn forwarded(rules: &Rules<'_>, walks: &[Walk<'_>], shortest: &[ClassId]) -> Forwarded {
+    let Rules {
+        tables,
+        lookup,
+        ports,
+    } = rules;
     let mut pairs = 0;
     let mut lossy: BTreeMap<(usize, SwitchId, SwitchId), (Vec<State>, PortId)> = BTreeMap::new();
     for (index, class) in tables.tagging.classes.iter().enumerate() {
@@ -152,7 +152,7 @@ pub(super) fn forwarded(
             continue; // refused before
         };
         let id = ClassId::new(number);
-        let sources = sources(tables, lookup, &ports, id, initial);
+        let sources = sources(rules, id, initial);
         let edges = sources.len() as u64;
         pairs += edges * edges.saturating_sub(1);
         let known = |walk: &&Walk<'_>| shortest.contains(&id) && walk.is_shortest();
@@ -160,7 +160,7 @@ pub(super) fn forwarded(
         if unknown.is_empty() {
             continue;
         }
-        let class = Class::new(sources, lookup, &ports, id, initial);
+        let class = Class::new(sources, rules, id, initial);
         for walk in unknown {
             for (from, to, way) in class.strays(walk) {
                 lossy.entry((index, from, to)).or_insert(way);
@@ -190,13 +190,12 @@ pub(super) fn forwarded(
 
 /// Per live edge switch the ports of hosts that send packets of a class, one for each way of
 /// treating them.
-fn sources(
-    tables: &Tables,
-    lookup: &Lookup,
-    ports: &Ports,
-    class: ClassId,
-    initial: TagIx,
-) -> BTreeMap<SwitchId, Vec<PortId>> {
+fn sources(rules: &Rules<'_>, class: ClassId, initial: TagIx) -> BTreeMap<SwitchId, Vec<PortId>> {
+    let Rules {
+        tables,
+        lookup,
+        ports,
+    } = rules;
     let mut sources: BTreeMap<SwitchId, Vec<PortId>> = BTreeMap::new();
     let mut met = vec![false; lookup.row_count()];
     for at in ports.host_facing() {
@@ -216,11 +215,11 @@ fn sources(
 impl<'a> Class<'a> {
     fn new(
         sources: BTreeMap<SwitchId, Vec<PortId>>,
-        lookup: &'a Lookup,
-        ports: &'a Ports,
+        rules: &'a Rules<'_>,
         class: ClassId,
         initial: TagIx,
     ) -> Self {
+        let Rules { lookup, ports, .. } = rules;
         let kind = lookup.kind(class);
         Self {
             kind,
@@ -424,13 +423,13 @@ mod tests {
     use topology::Fabric;
     use topology::generate::{Cables, Jellyfish, JellyfishSize};
 
-    use super::super::destinations::BLOCK;
     use super::super::flat::{Family, Ranking};
-    use super::super::forward::{Flattened, Prefixes};
+    use super::super::{Flattened, Prefixes};
     use super::*;
     use crate::budget::Budget;
     use crate::carrier::{Carrier, CarrierKind};
-    use crate::model::{Class as PlanClass, Provenance, RuleForm, TagRule, Tagging};
+    use crate::check::destinations::BLOCK;
+    use crate::model::{Class as PlanClass, Provenance, RuleForm, Tables, TagRule, Tagging};
     use crate::tag::{NewTag, Tag};
     use topology::routes::RoutePolicy;
     use topology::routes::forwarding::{Forwarding, NextHop, Reroute};
@@ -488,17 +487,20 @@ mod tests {
         }
     }
 
+    fn rules(tables: &Tables) -> Rules<'_> {
+        Rules::new(tables).expect("no conflict")
+    }
+
     /// How many pairs turn lossy, which are the same where all columns are followed.
     fn strays(tables: &Tables) -> usize {
-        let lookup = Lookup::new(tables).expect("no conflict");
-        let ports = Ports::new(&tables.topology);
+        let rules = rules(tables);
         let fabric = Fabric::new(&tables.topology);
         let Flattened { groups, families } = Flattened::new(tables).expect("shortest paths");
         let v4 = families.into_iter().next().expect("a family");
         let walk = Walk::new(&tables.topology, &fabric, &groups, v4);
         let class = ClassId::new(0);
-        let sources = sources(tables, &lookup, &ports, class, 0);
-        let class = Class::new(sources, &lookup, &ports, class, 0);
+        let sources = sources(&rules, class, 0);
+        let class = Class::new(sources, &rules, class, 0);
         let found = class.strays(&walk);
         let all = (0..tables.topology.hosts().len()).collect();
         assert_eq!(found, class.told(&walk, all));
@@ -525,7 +527,7 @@ mod tests {
     fn proven_shortest_paths_are_not_followed_again_and_others_are() {
         let tables = tables(40, &[(7, "1-3")]);
         let topology = &tables.topology;
-        let lookup = Lookup::new(&tables).expect("no conflict");
+        let rules = rules(&tables);
         let fabric = Fabric::new(topology);
         let known = [ClassId::new(0)];
         let lossy = |around: bool, shortest: &[ClassId]| {
@@ -546,7 +548,7 @@ mod tests {
             let Flattened { groups, families } = Flattened::of(hosts, made);
             let walk = |family| Walk::new(topology, &fabric, &groups, family);
             let walks: Vec<Walk<'_>> = families.into_iter().map(walk).collect();
-            forwarded(&tables, &lookup, &walks, shortest)
+            forwarded(&rules, &walks, shortest)
         };
         let followed = lossy(false, &[]);
         assert!(followed.lossy > 0);

@@ -7,95 +7,22 @@
 //! rules that match the same packet, have the same precedence and disagree.
 
 use quantities::PortId;
-use topology::{NodeId, SwitchId, Topology};
+use topology::SwitchId;
 
-use super::error::PlanError;
+use crate::check::error::PlanError;
 use crate::model::{Tables, TagRule};
 use crate::portset::PortSet;
 use crate::tag::{ClassId, NewTag, Tag};
 
 /// The cell of a key whose packets turn lossy.
-pub(super) const LOSSY: u8 = u8::MAX;
-
-/// No switch stands at this port.
-const NOTHING: u32 = u32::MAX;
+pub(in crate::check) const LOSSY: u8 = u8::MAX;
 
 /// A position in the sorted list of the plan's tags.
-pub(super) type TagIx = u8;
+pub(in crate::check) type TagIx = u8;
 
 /// How many tags the proof can tell apart (a set of them is a word). No switch has as many
 /// priorities.
-pub(super) const MAX_TAGS: usize = 64;
-
-/// All ports of all switches in one row, and what they are plugged into.
-pub(super) struct Ports {
-    /// `first[s]` is the number of port 0 of switch `s`.
-    first: Vec<u32>,
-    /// The port of a switch that each port is plugged into.
-    peer: Vec<u32>,
-    /// Whether a host is plugged in.
-    host: Vec<bool>,
-    /// The switch of each port.
-    owner: Vec<SwitchId>,
-}
-
-impl Ports {
-    pub(super) fn new(topology: &Topology) -> Self {
-        let mut first = Vec::with_capacity(topology.switches().len() + 1);
-        let mut owner = Vec::new();
-        for (id, switch) in topology.switch_ids().zip(topology.switches()) {
-            first.push(u32::try_from(owner.len()).unwrap_or(u32::MAX));
-            owner.extend(std::iter::repeat_n(id, usize::from(switch.ports) + 1));
-        }
-        first.push(u32::try_from(owner.len()).unwrap_or(u32::MAX));
-        let mut ports = Self {
-            peer: vec![NOTHING; owner.len()],
-            host: vec![false; owner.len()],
-            first,
-            owner,
-        };
-        for switch in topology.switch_ids() {
-            for (port, peer) in topology.peers(switch) {
-                let at = ports.at(switch, port) as usize;
-                match peer.end.node {
-                    NodeId::Switch(other) => ports.peer[at] = ports.at(other, peer.end.port),
-                    NodeId::Host(_) => ports.host[at] = true,
-                }
-            }
-        }
-        ports
-    }
-
-    /// The number of a port.
-    pub(super) fn at(&self, switch: SwitchId, port: PortId) -> u32 {
-        self.first[switch.index()] + u32::from(port.get())
-    }
-
-    /// How many ports there are.
-    pub(super) fn count(&self) -> usize {
-        self.owner.len()
-    }
-
-    /// The switch and the port of a number.
-    pub(super) fn name(&self, at: u32) -> (SwitchId, PortId) {
-        let switch = self.owner[at as usize];
-        let port = at - self.first[switch.index()];
-        (switch, PortId::new(u16::try_from(port).unwrap_or(u16::MAX)))
-    }
-
-    /// The ingress port at the far end of the link, if that is a switch.
-    pub(super) fn peer(&self, at: u32) -> Option<u32> {
-        let peer = self.peer[at as usize];
-        (peer != NOTHING).then_some(peer)
-    }
-
-    /// Ports that face hosts.
-    pub(super) fn host_facing(&self) -> impl Iterator<Item = u32> + '_ {
-        (0u32..)
-            .zip(&self.host)
-            .filter_map(|(at, host)| host.then_some(at))
-    }
-}
+pub(in crate::check) const MAX_TAGS: usize = 64;
 
 /// Where the tables of one switch are.
 struct Block {
@@ -107,7 +34,7 @@ struct Block {
 
 /// The number of a row: what happens to the packets of one switch, kind and tag that come in by any
 /// of the ports that the same rules name.
-pub(super) type RowNumber = u32;
+pub(in crate::check) type RowNumber = u32;
 
 /// One row.
 struct Row {
@@ -119,12 +46,12 @@ struct Row {
 }
 
 /// Every table of every switch, spelled out.
-pub(super) struct Lookup {
+pub(in crate::check) struct Lookup {
     /// The plan's tags, in rising order; a [`TagIx`] is a position in here.
-    pub(super) tags: Vec<Tag>,
+    pub(in crate::check) tags: Vec<Tag>,
     /// How many kinds of packet the rules tell apart by class: 1, or the classes and "no class of
     /// this plan".
-    pub(super) kinds: usize,
+    pub(in crate::check) kinds: usize,
     blocks: Vec<Block>,
     /// By switch, kind, tag and ingress port: the number of the row.
     numbers: Vec<RowNumber>,
@@ -137,7 +64,7 @@ impl Lookup {
     ///
     /// # Errors
     /// One [`PlanError::Conflict`] per switch that has any.
-    pub(super) fn new(tables: &Tables) -> Result<Self, Vec<PlanError>> {
+    pub(in crate::check) fn new(tables: &Tables) -> Result<Self, Vec<PlanError>> {
         let tagging = &tables.tagging;
         let by_class = tagging.rules.iter().flatten().any(|r| r.class.is_some());
         let tags: Vec<Tag> = tagging.priorities.keys().copied().collect();
@@ -271,7 +198,7 @@ impl Lookup {
     }
 
     /// The position of a tag.
-    pub(super) fn index(&self, tag: Tag) -> Option<TagIx> {
+    pub(in crate::check) fn index(&self, tag: Tag) -> Option<TagIx> {
         let at = self.tags.binary_search(&tag).ok()?;
         TagIx::try_from(at).ok()
     }
@@ -291,17 +218,17 @@ impl Lookup {
     }
 
     /// The kind of packet that a class is.
-    pub(super) fn kind(&self, class: ClassId) -> usize {
+    pub(in crate::check) fn kind(&self, class: ClassId) -> usize {
         if self.kinds == 1 { 0 } else { class.index() }
     }
 
     /// How many rows there are.
-    pub(super) fn row_count(&self) -> usize {
+    pub(in crate::check) fn row_count(&self) -> usize {
         self.rows.len()
     }
 
     /// The number of the row of packets that came in by a port.
-    pub(super) fn number(
+    pub(in crate::check) fn number(
         &self,
         switch: SwitchId,
         kind: usize,
@@ -315,7 +242,7 @@ impl Lookup {
 
     /// The switch of a row, and the new tags of its packets by egress port; [`LOSSY`] where they
     /// turn lossy.
-    pub(super) fn numbered(&self, number: RowNumber) -> (SwitchId, &[u8]) {
+    pub(in crate::check) fn numbered(&self, number: RowNumber) -> (SwitchId, &[u8]) {
         let &Row { switch, start, .. } = &self.rows[number as usize];
         let ports = self.blocks[switch.index()].ports;
         (switch, &self.cells[start..start + ports])
@@ -323,12 +250,18 @@ impl Lookup {
 
     /// The new tags of a packet that came in by a port, by egress port; [`LOSSY`] where it turns
     /// lossy.
-    pub(super) fn row(&self, switch: SwitchId, kind: usize, tag: TagIx, in_port: PortId) -> &[u8] {
+    pub(in crate::check) fn row(
+        &self,
+        switch: SwitchId,
+        kind: usize,
+        tag: TagIx,
+        in_port: PortId,
+    ) -> &[u8] {
         self.numbered(self.number(switch, kind, tag, in_port)).1
     }
 
     /// The new tag of one packet.
-    pub(super) fn get(
+    pub(in crate::check) fn get(
         &self,
         switch: SwitchId,
         kind: usize,

@@ -4,8 +4,8 @@ use quantities::PortId;
 use topology::routes::{Path, Route, RouteSet};
 use topology::{Attachment, SwitchId};
 
-use super::error::LostRoute;
-use super::lookup::{LOSSY, Lookup, TagIx};
+use crate::check::error::LostRoute;
+use crate::check::rules::lookup::{LOSSY, Lookup, TagIx};
 use crate::model::Tables;
 
 /// One promise under replay.

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use rayon::prelude::*;
 use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
 
-use super::destinations::{BLOCK, Nearer, Set, add, and, first, has, is_empty, without};
-use super::lookup::{LOSSY, RowNumber, TagIx};
 use super::replay::Replay;
 use super::walk::{Lost, Memory, RouteSpace, Walker};
+use crate::check::destinations::{BLOCK, Nearer, Set, add, and, first, has, is_empty, without};
+use crate::check::rules::lookup::{LOSSY, RowNumber, TagIx};
 
 /// Replays all shortest paths between hosts; the first that turns lossy.
 pub(super) fn replay(replay: &Replay<'_>, fabric: &Fabric) -> Option<Lost> {

@@ -7,23 +7,23 @@
 //! that may visit a switch twice, which routes never do; if only such a walk turns lossy, the
 //! routes themselves are enumerated, so the answer is always exact.
 
+mod replay;
+mod shortest;
+mod walk;
+
 use quantities::PortId;
 use topology::routes::{RoutePolicy, RouteSet};
 use topology::{Fabric, NodeId, SwitchId};
 
 use super::error::{LostRoute, PlanError};
-use super::lookup::Lookup;
-use super::replay::Replay;
-use super::shortest;
-use super::walk::{Lost, UpDown, VirtualUpDown, Walker};
-use crate::model::{Promise, Tables};
+use super::rules::Rules;
+use crate::model::Promise;
+use replay::Replay;
+use walk::{Lost, UpDown, VirtualUpDown, Walker};
 
 /// Replays one promise; the first thing that is wrong with it.
-pub(super) fn promise(
-    tables: &Tables,
-    lookup: &Lookup,
-    promise: &Promise,
-) -> Result<(), PlanError> {
+pub(super) fn replay(rules: &Rules<'_>, promise: &Promise) -> Result<(), PlanError> {
+    let (tables, lookup) = (rules.tables, &rules.lookup);
     let class = &tables.tagging.classes[promise.class.index()];
     let Some(initial) = lookup.index(class.initial) else {
         return Ok(()); // refused before

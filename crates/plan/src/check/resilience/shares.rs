@@ -55,17 +55,16 @@ pub struct ForeignShare {
     pub share: usize,
 }
 
-/// Where the proof has its walks from.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::check) enum Walks<'a> {
-    /// It walks itself.
-    #[default]
-    All,
-    /// They are walked already.
+/// Where the proof takes walks through failover tables from.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::check) enum WalkSource<'a> {
+    /// Packets are walked here.
+    Here,
+    /// Packets were walked in shares, which are put together.
     Shares(&'a [WalkedShare]),
 }
 
-impl Walks<'_> {
+impl WalkSource<'_> {
     /// What all sets of at most so many failures show; `None` if that takes too many walks.
     pub(super) fn explored(
         self,
@@ -74,7 +73,7 @@ impl Walks<'_> {
         (options, progress): (&FailureOptions, &Progress),
     ) -> Option<Findings> {
         let shares = match self {
-            Self::All => return explore(world, failures, (options, progress), Share::ALL),
+            Self::Here => return explore(world, failures, (options, progress), Share::ALL),
             Self::Shares(shares) => shares,
         };
         let place = failures as usize;
@@ -94,7 +93,7 @@ impl Walks<'_> {
         (options, progress): (&FailureOptions, &Progress),
     ) -> Findings {
         match self {
-            Self::All => sample::walk_all(world, options, sets, progress),
+            Self::Here => sample::walk_all(world, options, sets, progress),
             Self::Shares(shares) => {
                 let found = shares.iter().map(|share| share.drawn.clone());
                 found.fold(Findings::default(), Findings::and)

@@ -4,8 +4,8 @@ use quantities::PortId;
 use topology::routes::VirtualReach;
 use topology::{ArcId, Fabric, SwitchId};
 
-use super::lookup::TagIx;
 use super::replay::Replay;
+use crate::check::rules::lookup::TagIx;
 
 /// What a policy remembers of a packet beside the link it is on: a small number.
 pub(super) type Memory = u32;

@@ -8,8 +8,8 @@
 
 use topology::{Fabric, SwitchId};
 
-use super::destinations::{Nearer, Set, WORD, add, and, insert, without};
 use super::flat::{Action, Groups};
+use crate::check::destinations::{Nearer, Set, WORD, add, and, insert, without};
 
 /// What switches do with packets to the hosts of a block of columns.
 pub(super) struct Block {

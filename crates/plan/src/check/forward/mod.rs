@@ -4,6 +4,10 @@
 //! Tables are flattened into intervals of addresses. The hosts of an edge switch are looked at
 //! together unless some other switch tells them apart.
 
+mod blocks;
+mod flat;
+pub(super) mod strays;
+
 use quantities::PortId;
 use rayon::prelude::*;
 use topology::routes::RouteError;
@@ -12,21 +16,54 @@ use topology::{
     Attachment, Fabric, Ipv4Prefix, Ipv6Prefix, NodeId, SwitchId, Topology, UNREACHABLE,
 };
 
-use super::blocks::Block;
 use super::destinations::{BLOCK, Set, members};
 use super::error::PlanError;
-use super::flat::{Action, Family, Groups, Known, Ranking, Runs};
+use super::rules::Rules;
 use crate::model::Tables;
+use crate::tag::ClassId;
+use blocks::Block;
+use flat::{Action, Family, Groups, Known, Ranking, Runs};
+use strays::Forwarded;
 
 /// Switches whose tables are flattened by one thread, at least.
 const TABLES_AT_ONCE: usize = 16;
 
+/// What following packets through the plan's own forwarding shows.
+pub(super) struct Followed {
+    /// The first loop and the first dropped packet.
+    pub(super) errors: Vec<PlanError>,
+    /// How much of the traffic stays lossless; `None` if packets are lost, or the tag rules
+    /// contradict each other.
+    pub(super) lossless: Option<Forwarded>,
+}
+
+/// Follows packets through the forwarding that entries are made from. Classes in `shortest` are
+/// known to stay lossless on all shortest paths.
+pub(super) fn follow(
+    tables: &Tables,
+    Flattened { groups, families }: Flattened,
+    rules: Option<&Rules<'_>>,
+    shortest: &[ClassId],
+) -> Followed {
+    let topology = &tables.topology;
+    let fabric = Fabric::new(topology);
+    // What one family's walk is made from goes before the other's begins.
+    let made = |family| Walk::new(topology, &fabric, &groups, family);
+    let walks: Vec<Walk<'_>> = families.into_iter().map(made).collect();
+    let mut errors: Vec<PlanError> = walks.iter().flat_map(Walk::errors).collect();
+    errors.dedup();
+    let lossless = rules
+        .filter(|_| errors.is_empty())
+        .map(|rules| strays::forwarded(rules, &walks, shortest));
+    Followed { errors, lossless }
+}
+
 /// The tables of all switches.
 pub(super) struct Flattened {
     /// Switch by switch.
-    pub(super) groups: Vec<Groups>,
+    groups: Vec<Groups>,
     /// Per family, switch by switch; once if both families fare alike.
-    pub(super) families: Vec<(Ranking, Vec<Runs>)>,
+    families: Vec<(Ranking, Vec<Runs>)>,
 }
 
 impl Flattened {
@@ -46,7 +83,7 @@ impl Flattened {
         Ok(Self::of(hosts, made))
     }
 
-    pub(super) fn of(hosts: [Ranking; 2], switches: Vec<(Groups, [Runs; 2])>) -> Self {
+    fn of(hosts: [Ranking; 2], switches: Vec<(Groups, [Runs; 2])>) -> Self {
         let (groups, runs): (Vec<Groups>, Vec<[Runs; 2]>) = switches.into_iter().unzip();
         let alike = hosts[0].is_same(&hosts[1]) && runs.iter().all(|[v4, v6]| v4 == v6);
         let (v4, v6): (Vec<Runs>, Vec<Runs>) = runs.into_iter().map(|[v4, v6]| (v4, v6)).unzip();
@@ -57,14 +94,14 @@ impl Flattened {
 }
 
 /// The prefixes of both families that tables have.
-pub(super) struct Prefixes<'a> {
+struct Prefixes<'a> {
     v4: Known<'a, Ipv4Prefix>,
     v6: Known<'a, Ipv6Prefix>,
 }
 
 impl<'a> Prefixes<'a> {
     /// Of hosts ranked by the addresses of IPv4 and of IPv6.
-    pub(super) fn new([v4, v6]: &'a [Ranking; 2]) -> Self {
+    fn new([v4, v6]: &'a [Ranking; 2]) -> Self {
         Self {
             v4: Known::new(v4),
             v6: Known::new(v6),
@@ -72,7 +109,7 @@ impl<'a> Prefixes<'a> {
     }
 
     /// The tables of one switch.
-    pub(super) fn switch(&mut self, table: &SwitchForwarding) -> (Groups, [Runs; 2]) {
+    fn switch(&mut self, table: &SwitchForwarding) -> (Groups, [Runs; 2]) {
         let v4 = self.v4.flatten(&table.ipv4);
         let v6 = self.v6.flatten(&table.ipv6);
         // Mostly they are the same, and kept once.
@@ -90,7 +127,7 @@ struct Column {
 }
 
 /// Packets of one family on their way.
-pub(super) struct Walk<'a> {
+struct Walk<'a> {
     topology: &'a Topology,
     fabric: &'a Fabric,
     groups: &'a [Groups],
@@ -115,7 +152,7 @@ enum VisitState {
 
 impl<'a> Walk<'a> {
     /// Packets of the family whose hosts and runs these are.
-    pub(super) fn new(
+    fn new(
         topology: &'a Topology,
         fabric: &'a Fabric,
         groups: &'a [Groups],
@@ -155,33 +192,33 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether every packet is known to go by a shortest path.
-    pub(super) fn is_shortest(&self) -> bool {
+    fn is_shortest(&self) -> bool {
         self.doubtful.is_empty() && self.undelivered.is_none()
     }
 
     /// The live network.
-    pub(super) fn fabric(&self) -> &'a Fabric {
+    fn fabric(&self) -> &'a Fabric {
         self.fabric
     }
 
     /// The switch of a column's hosts.
-    pub(super) fn edge(&self, column: usize) -> SwitchId {
+    fn edge(&self, column: usize) -> SwitchId {
         self.columns[column].edge
     }
 
     /// By switch: whether a way leads from it to a column's hosts.
-    pub(super) fn joined(&self, column: usize) -> Vec<bool> {
+    fn joined(&self, column: usize) -> Vec<bool> {
         let distance = self.fabric.distances(self.edge(column));
         distance.iter().map(|hops| *hops != UNREACHABLE).collect()
     }
 
     /// The ports of a column's hosts.
-    pub(super) fn host_ports(&self, column: usize) -> impl Iterator<Item = PortId> + '_ {
+    fn host_ports(&self, column: usize) -> impl Iterator<Item = PortId> + '_ {
         self.columns[column].hosts.iter().map(|(_, host)| host.port)
     }
 
     /// The ports by which a switch sends packets to a column's hosts.
-    pub(super) fn hops(&self, at: SwitchId, column: usize) -> impl Iterator<Item = PortId> + '_ {
+    fn hops(&self, at: SwitchId, column: usize) -> impl Iterator<Item = PortId> + '_ {
         let Column { edge, hosts } = &self.columns[column];
         let (own, onward) = if *edge == at {
             (hosts.as_slice(), &[][..])
@@ -195,7 +232,7 @@ impl<'a> Walk<'a> {
 
     /// What `left` leaves of the columns of every block, rising; all columns of a block where a
     /// network is too wide for blocks.
-    pub(super) fn columns_left(&self, left: impl Fn(usize, &Block) -> Set + Sync) -> Vec<usize> {
+    fn columns_left(&self, left: impl Fn(usize, &Block) -> Set + Sync) -> Vec<usize> {
         let edges: Vec<SwitchId> = self.columns.iter().map(|column| column.edge).collect();
         let of_block = |(number, edges): (usize, &[SwitchId])| -> Vec<usize> {
             let first = number * BLOCK;
@@ -212,7 +249,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The first loop and the first dropped packet, by address of the destination.
-    pub(super) fn errors(&self) -> Vec<PlanError> {
+    fn errors(&self) -> Vec<PlanError> {
         self.told(self.doubtful.clone())
     }
 
