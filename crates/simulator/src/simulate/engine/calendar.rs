@@ -205,23 +205,13 @@ impl<T: Copy + Owned> Calendar<T> {
         self.later.push(Reverse(Late { order, entry }));
     }
 
-    /// Adds an event of the group under way to its events of this window.
+    /// Adds an event of the group under way to its events of this window, beside others of its time
+    /// and owner: whoever takes an event looks whether the next one is of the same moment.
     fn add_today(&mut self, at: u64, what: T) {
+        let entry = Entry { at, what };
         let rest = &self.today[self.over..];
-        let mut place = self.over + rest.partition_point(|other| other.at <= at);
-        let owner = what.owner();
-        for (nth, other) in self.today[self.over..place].iter().enumerate().rev() {
-            if other.at != at {
-                break;
-            }
-            if other.what.owner() == owner {
-                if other.what.compare_ranks(&what, at).is_le() {
-                    break;
-                }
-                place = self.over + nth;
-            }
-        }
-        self.today.insert(place, Entry { at, what });
+        let place = rest.partition_point(|other| other.compare(&entry).is_le());
+        self.today.insert(self.over + place, entry);
     }
 
     /// Takes the next event of the turn under way. Nothing when that is over.
@@ -528,8 +518,12 @@ mod tests {
                 until = steps.next().map_or(u64::MAX, |step| until + step);
                 prop_assert_eq!(calendar.begin(until), next <= until);
                 while calendar.next_group() {
+                    let mut last = None;
                     while let Some((at, own)) = calendar.next() {
                         prop_assert!(at <= until);
+                        // Those of one moment at one owner follow each other.
+                        prop_assert!(last <= Some((at, own.owner)));
+                        last = Some((at, own.owner));
                         for (at, own) in play.dispatch(at, own) {
                             calendar.add(at, own);
                         }
