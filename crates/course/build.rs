@@ -11,7 +11,7 @@ const PARTS: [&str; 5] = ["cases", "given", "given.yaml", "lab.yaml", "programs"
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
-    let labs = fs::canonicalize(PathBuf::from(manifest).join("../../labs"))?;
+    let labs = fs::canonicalize(PathBuf::from(manifest).join("labs"))?;
     println!("cargo::rerun-if-changed={}", labs.display());
     let mut text = String::from("const COMMON: Files = &[\n");
     put(&mut text, &labs.join("common"), "")?;

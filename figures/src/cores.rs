@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use super::program::compiled;
 
-const PROGRAM: &str = include_str!("../../benches/p4/cores.p4");
+const PROGRAM: &str = include_str!("../p4/cores.p4");
 /// Ports that packets come by.
 const PORTS: u16 = 4;
 /// Flows.

@@ -12,7 +12,7 @@ use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 /// The program, in `benches/p4`.
-const PROGRAM: &str = include_str!("../../benches/p4/large_table.p4");
+const PROGRAM: &str = include_str!("../p4/large_table.p4");
 
 /// The widths of the five-tuple's fields.
 const WIDTHS: [u32; 5] = [32, 32, 8, 16, 16];

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 /// The script of `benches/peers/`, carried in the binary so that the benchmark runs anywhere.
-const GREEDY: &str = include_str!("../../benches/peers/greedy_tagger.py");
+const GREEDY: &str = include_str!("../peers/greedy_tagger.py");
 
 /// What a peer reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub fn python_greedy(topology: &Path) -> Option<PeerFigure> {
 }
 
 /// The script of `benches/peers/` that packs trees with passagemath-graphs.
-const TREES: &str = include_str!("../../benches/peers/roskind_tarjan.py");
+const TREES: &str = include_str!("../peers/roskind_tarjan.py");
 
 /// What passagemath-graphs reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -25,7 +25,7 @@ use thiserror::Error;
 use super::program::compiled;
 
 /// The program that all contenders run.
-const PROGRAM: &str = include_str!("../../benches/p4/l2.p4");
+const PROGRAM: &str = include_str!("../p4/l2.p4");
 /// From the sender's address to that of port 2.
 const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
 /// An EtherType for experiments (IEEE 802).

@@ -9,6 +9,7 @@ mod conform;
 mod documents;
 mod edited;
 mod entries;
+mod examples;
 mod figures;
 mod help;
 mod idle;

@@ -29,7 +29,7 @@ macro_rules! exercise {
     ($name:literal, $substitute:expr) => {
         Exercise {
             name: $name,
-            case: include_str!(concat!("../../../labs/tutorials/", $name, ".stf")),
+            case: include_str!(concat!("../labs/tutorials/", $name, ".stf")),
             substitute: $substitute,
         }
     };

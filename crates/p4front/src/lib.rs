@@ -1,5 +1,33 @@
 //! P4_16 front end: preprocess, lex, parse, resolve, type, lower to p4ir; P4Info.
 //!
+//! # Who uses it
+//!
+//! Use it to compile P4_16 programs for v1model, TNA and T2NA in a Rust program: [`compile`] gives
+//! the validated intermediate representation, whose semantics the crate [`p4ir`] states, and the
+//! control plane's view. Use [`parse()`](parse()) for tools that need the syntax tree, and [`format`]
+//! and [`index`] for editors. To run a program, hand the result to an executor of the crate `p4exec`.
+//!
+//! # Example
+//!
+//! ```
+//! use p4front::{Options, source::SourceMap};
+//!
+//! let mut map = SourceMap::new();
+//! let main = map.add("bridge.p4", include_str!("../examples/bridge.p4"))?;
+//! let compiled = p4front::compile(&mut map, main, &Options::default()).expect("no errors");
+//! assert_eq!(compiled.p4info.tables.len(), 1);
+//! assert_eq!(compiled.ir.tables.values().next().expect("a table").name, "Forward.mac");
+//!
+//! let main = map.add("wrong.p4", "control C() { apply { x = 1; } }")?;
+//! let errors = p4front::compile(&mut map, main, &Options::default()).expect_err("no `x`");
+//! assert!(errors.render(&map).contains("wrong.p4:1:23"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The example `tables` of this crate prints the tables of a program, and an error with its place.
+//!
+//! # Stages
+//!
 //! ```text
 //! text -> preprocess -> tokens -> parse -> ast -> types -> lower -> p4ir
 //!           #include    lexer      scopes decide

@@ -5,6 +5,15 @@
 //! nothing left to look up. [`validate`] turns a `Program` into a [`ValidProgram`], the only thing
 //! an executor accepts, so that executors need no error paths for malformed input.
 //!
+//! ```
+//! let program = p4ir::Program::default();
+//! // It has no `main`, so it is refused, with every reason.
+//! let errors = p4ir::validate(program).expect_err("nothing to run");
+//! assert!(!errors.is_empty());
+//! ```
+//!
+//! The crate `p4front` makes programs from text, `bmv2json` from p4c's JSON; `p4exec` runs them.
+//!
 //! A `Program` can be written down and read back (serde), so that one process may build it and
 //! another run it; what was read back goes through [`validate`] again.
 //!

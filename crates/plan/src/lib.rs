@@ -1,7 +1,41 @@
 //! Plans: the tables that a scheme computed, and the independent proof of them.
 //!
 //! [`Tables`] hold a whole plan, unchecked. [`check()`] proves them and returns a [`CheckedPlan`],
-//! the only thing that everything after this room accepts, or every error that it found.
+//! the only type that the code generator, the simulator and the control plane accept, or every error
+//! that it found.
+//!
+//! # Who uses it
+//!
+//! Use it to prove tables, whoever computed them: the crate `schemes`, another program by a plan file
+//! ([`Tables::from_json`]), or a human. The proof reads the tables alone; it shares no code with the
+//! planner. Its assumptions and theorem stand at the head of [`check`](mod@check).
+//!
+//! # Example
+//!
+//! ```
+//! use plan::NewTag;
+//! use plan::check::{Options, check};
+//! use schemes::{TaggerOptions, tagger};
+//! use topology::generate::{Cables, Clos};
+//!
+//! let (leaves, spines, hosts, parallel) = (3, 2, 2, 1);
+//! let cables = Cables::default();
+//! let topology = Clos { leaves, spines, hosts, parallel, cables }.generate()?;
+//! let tables = tagger(&topology, &TaggerOptions::default())?;
+//! let plan = check(tables.clone(), &Options::default())?;
+//! assert_eq!(plan.report().cbd_free, Some(true));
+//!
+//! // Rules that never raise a tag let buffers wait on each other in a circle.
+//! let mut wrong = tables;
+//! for rule in wrong.tagging.rules.iter_mut().flatten() {
+//!     rule.new_tag = NewTag::Lossless(rule.tag);
+//! }
+//! let refused = check(wrong, &Options::default()).expect_err("it can deadlock");
+//! assert!(!refused.errors.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The example `prove` of this crate prints both verdicts.
 
 mod budget;
 mod carrier;

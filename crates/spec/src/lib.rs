@@ -23,6 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The example `request` of this crate reads requests as YAML and proves what they ask for.
+//!
 //! # How a plan is asked for
 //!
 //! [`PlanSpec`] has a field for every option, as users write them. [`PlanSpec::validate`] refuses

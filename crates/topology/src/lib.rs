@@ -1,5 +1,45 @@
 //! Topologies: switches with numbered ports, hosts, links; their file format, generators,
 //! importers, drawings; and routes.
+//!
+//! # Who uses it
+//!
+//! Use it to describe a data-center network, or to read one: Switchwright's own file, or what other
+//! tools write ([`import`]). It knows nothing of tags, tables or packets: the crate `schemes`
+//! computes tables for a topology, and `plan` proves them.
+//!
+//! A [`Topology`] does not change. [`Topology::with_failed_links`] and its like return another one
+//! with the same ids, so that tables for one can be held against the other. A [`Fabric`] is the same
+//! network as a directed graph between switches, which is what algorithms work on.
+//!
+//! # Example
+//!
+//! ```
+//! use topology::generate::{Cables, Clos};
+//! use topology::{Distances, Fabric, Topology};
+//!
+//! let (leaves, spines, hosts, parallel) = (4, 2, 8, 1);
+//! let cables = Cables::default();
+//! let clos = Clos { leaves, spines, hosts, parallel, cables }.generate()?;
+//! assert_eq!((clos.switches().len(), clos.hosts().len()), (6, 32));
+//!
+//! // A file says the same again.
+//! let read = Topology::from_json(&clos.to_json())?;
+//! assert_eq!(read.to_json(), clos.to_json());
+//!
+//! // How many links each leaf is from the first.
+//! let [first, second] = [clos.switch_named("leaf1")?, clos.switch_named("leaf2")?];
+//! let distances = Distances::new(&Fabric::new(&clos), &[first]);
+//! assert_eq!(distances.row(0)[second.index()], 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The example `failed_link` of this crate compares a network before and after a failure.
+//!
+//! # Errors and limits
+//!
+//! Readers return an error that names the entry and the line, and how to mend it. A network has at
+//! most 65,536 switches and as many hosts; a switch has at most [`generate`]'s number of ports. The
+//! same file gives the same topology, whatever the order of maps in memory.
 
 #![allow(
     clippy::disallowed_types,

@@ -8,7 +8,7 @@ use super::item::{Effort, Item};
 use super::verdict::{Counts, Verdict};
 
 /// Written by `cargo xtask figures` from what `switchwright reproduce --out` has made.
-const RECORDED: &str = include_str!("../../../docs/reproduced.json");
+const RECORDED: &str = include_str!("../../reproduced.json");
 
 /// A recorded run.
 #[derive(Clone, Debug, Deserialize, Serialize)]

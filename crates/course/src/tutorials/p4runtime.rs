@@ -26,7 +26,7 @@ pub(super) const NAME: &str = "p4runtime";
 /// What runs the controller.
 const LAUNCH: &str = include_str!("launch.py");
 /// Our case. Ports are hosts: 1 is h1.
-const CASE: &str = include_str!("../../../../labs/tutorials/p4runtime.stf");
+const CASE: &str = include_str!("../../labs/tutorials/p4runtime.stf");
 /// Where the runner of the exercises has the first switch serve P4Runtime; those of the others
 /// follow, and device ids count from 0.
 const FIRST_PORT: u16 = 50051;

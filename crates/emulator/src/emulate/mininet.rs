@@ -14,7 +14,7 @@ use topology::LinkId;
 use super::EmulateError;
 
 /// The script: the switch class, and the network of a build directory.
-pub const SCRIPT: &str = include_str!("../../../../examples/mininet/switchwright.py");
+pub const SCRIPT: &str = include_str!("../../mininet/switchwright.py");
 
 /// What the script plays, by the clock.
 #[derive(Clone, Debug, Serialize)]

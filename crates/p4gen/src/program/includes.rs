@@ -40,7 +40,7 @@ pub(super) fn all() -> Result<Vec<SourceFile>, askama::Error> {
         name: name.to_owned(),
         text,
     };
-    let headers = include_str!("../../../../p4src/headers.p4");
+    let headers = include_str!("../../headers.p4");
     Ok(vec![
         file("headers.p4", headers.to_owned()),
         file("layout.p4", layout.render()?),

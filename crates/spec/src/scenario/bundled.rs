@@ -4,7 +4,7 @@ macro_rules! scenario {
     ($name:literal) => {
         (
             $name,
-            include_str!(concat!("../../../../examples/scenarios/", $name, ".yaml")),
+            include_str!(concat!("../../scenarios/", $name, ".yaml")),
         )
     };
 }

@@ -1,0 +1,1 @@
+../../p4src/headers.p4
