@@ -4,7 +4,7 @@
 //! - `cargo xtask ci [--shared]` — what CI runs beside the tests: format, tidy, clippy, the book,
 //!   the page and the wheel, counts. With `--shared`, after `cargo xtask test`, it is an error that
 //!   the wheel compiles once more what tests have built.
-//! - `cargo xtask tidy` — only the house's invariants (see `ARCHITECTURE.md`).
+//! - `cargo xtask tidy` — only the invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
 //! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm);
 //!   with `--release` for others to visit.

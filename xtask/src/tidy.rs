@@ -1,4 +1,5 @@
-//! The house's invariants, as checks over the source text (see "Invariants" in `ARCHITECTURE.md`).
+//! The invariants of the repository (see "Invariants" in `ARCHITECTURE.md`), as checks over the
+//! source text.
 //!
 //! Every ban carries its reason, and every finding names the file and the line.
 
@@ -50,7 +51,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     crates::check(root, &mut findings)?;
     shared::check(root, &mut findings)?;
     if findings.is_empty() {
-        println!("tidy: the house is in order");
+        println!("tidy: no findings");
         return Ok(());
     }
     Err(format!(
@@ -74,8 +75,7 @@ fn rust_files(root: &Path) -> Vec<PathBuf> {
     ] {
         walk(&root.join(top), &mut found);
     }
-    // What the protos give (`generated/` of a crate) is written by no one who could keep the
-    // house's habits.
+    // Code that is generated from protos (`generated/` of a crate) does not follow the rules.
     let ours = |path: &PathBuf| {
         !path
             .parent()
