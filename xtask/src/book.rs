@@ -106,11 +106,15 @@ pub(crate) fn documents_in(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) 
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         let by_tool = |name: &str| WRITTEN_BY_TOOLS.contains(&name);
-        if path.is_dir() {
+        // Symbolic links are not followed: their targets are visited in their real folder.
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        if kind.is_dir() {
             if deep && !entry.file_name().to_str().is_some_and(by_tool) {
                 documents_in(&path, deep, found);
             }
-        } else if path.extension().is_some_and(|end| end == "md") {
+        } else if kind.is_file() && path.extension().is_some_and(|end| end == "md") {
             found.push(path);
         }
     }

@@ -1,5 +1,5 @@
-//! Runs a bridge with two entries on three frames, by the interpreter and as machine code, and prints
-//! where each frame leaves.
+//! Runs a bridge with two entries on three frames, by the interpreter and as machine code, and
+//! prints where each frame leaves.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 

@@ -3,11 +3,11 @@
 //!
 //! # Who uses it
 //!
-//! Use an [`Executor`] to run a P4 program on packets: bytes and a port in, bytes and ports out, with
-//! the reason of each drop. It is the pipeline alone, without ports, queues or clocks: a switch with
-//! those is a `Device` of the crate `device`. [`Interpreter`] is the reference and builds for every
-//! target; [`Compiled`] gives the same outputs from machine code; [`FastestExecutor`] is the faster
-//! of the two that a build has.
+//! Use an [`Executor`] to run a P4 program on packets: bytes and a port in, bytes and ports out,
+//! with the reason of each drop. It is the pipeline alone, without ports, queues or clocks: a
+//! switch with those is a `Device` of the crate `device`. [`Interpreter`] is the reference and
+//! builds for every target; [`Compiled`] gives the same outputs from machine code;
+//! [`FastestExecutor`] is the faster of the two that a build has.
 //!
 //! # Example
 //!

@@ -1,5 +1,5 @@
-//! Compiles a program and prints its tables with their keys; an error in the program is printed with
-//! its place.
+//! Compiles a program and prints its tables with their keys; an error in the program is printed
+//! with its place.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 

@@ -1,5 +1,5 @@
-//! Plans tags for a leaf-spine network, proves the tables, then has bounced packets keep their tag and
-//! prints why the proof refuses that.
+//! Plans tags for a leaf-spine network, proves the tables, then has bounced packets keep their tag
+//! and prints why the proof refuses that.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 

@@ -1,14 +1,14 @@
 //! Plans: the tables that a scheme computed, and the independent proof of them.
 //!
 //! [`Tables`] hold a whole plan, unchecked. [`check()`] proves them and returns a [`CheckedPlan`],
-//! the only type that the code generator, the simulator and the control plane accept, or every error
-//! that it found.
+//! the only type that the code generator, the simulator and the control plane accept, or every
+//! error that it found.
 //!
 //! # Who uses it
 //!
-//! Use it to prove tables, whoever computed them: the crate `schemes`, another program by a plan file
-//! ([`Tables::from_json`]), or a human. The proof reads the tables alone; it shares no code with the
-//! planner. Its assumptions and theorem stand at the head of [`check`](mod@check).
+//! Use it to prove tables of any origin: the crate `schemes`, another program by a plan file
+//! ([`Tables::from_json`]), or a human. The proof reads the tables alone; it shares no code with
+//! the planner. Its assumptions and theorem are on the front page of [`check`](mod@check).
 //!
 //! # Example
 //!

@@ -7,9 +7,9 @@
 //! tools write ([`import`]). It knows nothing of tags, tables or packets: the crate `schemes`
 //! computes tables for a topology, and `plan` proves them.
 //!
-//! A [`Topology`] does not change. [`Topology::with_failed_links`] and its like return another one
-//! with the same ids, so that tables for one can be held against the other. A [`Fabric`] is the same
-//! network as a directed graph between switches, which is what algorithms work on.
+//! A [`Topology`] does not change. [`Topology::with_failed_links`] and similar methods return
+//! another one with the same ids, so tables for one can be compared with the other. A [`Fabric`] is
+//! the same network as a directed graph between switches, on which algorithms work.
 //!
 //! # Example
 //!
