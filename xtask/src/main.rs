@@ -4,6 +4,11 @@
 //! - `cargo xtask ci [--shared]` — what CI runs beside the tests: format, tidy, clippy, the book,
 //!   the page and the wheel, counts. With `--shared`, after `cargo xtask test`, it is an error that
 //!   the wheel compiles once more what tests have built.
+//! - `cargo xtask nightly` — what takes too long for every change: tests of large cases, and every
+//!   crate built from its package.
+//! - `cargo xtask api [--bless]` — hold the public API of the crates that others may use against
+//!   the lists `crates/*/api.txt`; with `--bless` write these.
+//! - `cargo xtask package` — package every crate and build it from its package.
 //! - `cargo xtask tidy` — only the invariants (see `ARCHITECTURE.md`).
 //! - `cargo xtask wasm` — only whether the crates that a web page needs build for WebAssembly.
 //! - `cargo xtask page [--release]` — build the page and its engine into `page/dist` (needs npm);
@@ -31,12 +36,14 @@
 //!   both executors and other switches.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod api;
 mod book;
 mod circles;
 mod corpus;
 mod counts;
 mod crates;
 mod figures;
+mod packages;
 mod page;
 mod processes;
 mod references;
@@ -54,13 +61,19 @@ use std::process::{Command, ExitCode};
 use steps::Steps;
 
 fn main() -> ExitCode {
+    if let Some(code) = api::as_rustdoc() {
+        return code;
+    }
     let task = std::env::args().nth(1).unwrap_or_default();
     let root = workspace_root();
     let done = match task.as_str() {
         "test" => timed(|steps| test(&root, steps)),
         "ci" => timed(|steps| ci(&root, steps, std::env::args().any(|a| a == wheel::SHARED))),
         "tidy" => tidy::run(&root),
+        "api" => api::run(&root, std::env::args().any(|a| a == "--bless")),
         "book" => book::run(&root),
+        "package" => packages::run(&root, true),
+        "nightly" => timed(|steps| nightly(&root, steps)),
         "wasm" => wasm::check(&root),
         "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
         "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
@@ -81,7 +94,7 @@ fn main() -> ExitCode {
         },
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, ci, tidy, book, wasm, page, page-test, wheel, bless, counts, corpus, figures, fuzz, differ"
+            "unknown task `{other}`; there are: test, ci, nightly, tidy, api, package, book, wasm, page, page-test, wheel, bless, counts, corpus, figures, fuzz, differ"
         )),
     };
     match done {
@@ -121,6 +134,28 @@ fn test(root: &Path, steps: &mut Steps) -> Result<(), String> {
     steps.take("tests", || skipped::run(root))
 }
 
+/// What takes too long for every change: tests of large cases, and every crate built from its
+/// package.
+fn nightly(root: &Path, steps: &mut Steps) -> Result<(), String> {
+    let large = [
+        "test",
+        "--workspace",
+        "--locked",
+        "--no-fail-fast",
+        "--",
+        "--ignored",
+    ];
+    let all = [
+        steps.take("large tests", || cargo(root, &large, &[])),
+        steps.take("packages", || packages::run(root, true)),
+    ];
+    let failed: Vec<String> = all.into_iter().filter_map(Result::err).collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(failed.join("; ")),
+    }
+}
+
 /// Every other check that a change has to pass. One that fails hides nothing of the others.
 fn ci(root: &Path, steps: &mut Steps, shared: bool) -> Result<(), String> {
     let all = [
@@ -128,6 +163,8 @@ fn ci(root: &Path, steps: &mut Steps, shared: bool) -> Result<(), String> {
         steps.take("tidy", || tidy::run(root)),
         steps.take("clippy", || clippy(root)),
         steps.take("book", || book::run(root)),
+        steps.take("package", || packages::run(root, false)),
+        steps.take("public API", || api::run(root, false)),
         page_or_engine(root, steps),
         steps.take("wheel", || wheel::test(root, shared)),
         steps.take("counts", || counts::test(root)),

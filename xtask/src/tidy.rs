@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{circles, crates, figures, references, shared, syntax};
+use crate::{circles, crates, figures, packages, references, shared, syntax};
 
 /// Types that tell schemes apart, and the crates that may match over them.
 const SCHEMES: (&[&str], &[&str]) = (
@@ -41,6 +41,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         let text =
             fs::read_to_string(root.join(&file)).map_err(|e| format!("{}: {e}", file.display()))?;
         check_file(&file, &text, &mut findings);
+        packages::check(&file, &text, &mut findings);
         let names = syntax::paths(&text).map_err(|e| format!("{}: {e}", file.display()))?;
         check_schemes(&file, &names, &mut findings);
         files.push((file, names));
