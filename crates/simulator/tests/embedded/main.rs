@@ -4,3 +4,8 @@
 
 mod failover;
 mod walks;
+
+/// Whether the large cases are asked for, as `cargo xtask nightly` does.
+pub(crate) fn large() -> bool {
+    std::env::var_os("LARGE_TESTS").is_some()
+}

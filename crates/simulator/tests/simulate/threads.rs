@@ -9,7 +9,7 @@ use simulator::embedded::Network;
 use simulator::simulate::{Threads, Windows, simulate_shared};
 use spec::{BUNDLED, Scenario, Time};
 
-use super::its_network;
+use super::{its_network, large};
 
 /// Everything that comes out, as text, and how it was shared; or what is wrong.
 fn all_of(network: &Network, scenario: &Scenario, threads: Threads) -> (String, Windows) {
@@ -180,7 +180,7 @@ fn made(network: &str, host_names: &[String], links: &[String], draws: &[u32]) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(if large() { 200 } else { 6 }))]
 
     #[test]
     fn random_scenarios_come_out_the_same(
