@@ -588,7 +588,7 @@ fn a_switch_process_is_lossless_and_tells_its_status() {
     };
     assert!(ready.contains("true"), "{ready}");
     let pause = wire::pfc::Repr::single(
-        wire::MacAddr([2; 6]),
+        wire::MacAddr::from([2; 6]),
         quantities::Priority::new(1),
         wire::pfc::Quanta::MAX,
     );

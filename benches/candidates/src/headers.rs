@@ -1,25 +1,20 @@
-//! Headers: `wire`, etherparse. A frame of 64 bytes is taken apart and both of its checksums are
-//! looked at.
+//! Headers: `wire` (pnet_packet behind checks), etherparse. A frame of 64 bytes is taken apart and
+//! both of its checksums are looked at.
 
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
-use wire::checksum::Sum;
-use wire::{IpProtocol, ethernet, ipv4, udp};
+use wire::headers::{Layers, ipv4, udp};
+use wire::{Packet as _, checksum};
 
 use crate::{microseconds, row};
 
 /// Destination port and whether both checksums are right.
 fn ours(frame: &[u8]) -> Option<(u16, bool)> {
-    let frame = ethernet::Frame::new_checked(frame).ok()?;
-    let packet = ipv4::Packet::new_checked(frame.payload()).ok()?;
-    let datagram = udp::Datagram::new_checked(packet.payload()).ok()?;
-    let pseudo = Sum::default().pseudo_v4(
-        packet.src(),
-        packet.dst(),
-        IpProtocol::UDP,
-        datagram.length(),
-    );
-    let right = packet.verify_checksum() && datagram.verify_checksum(pseudo);
-    Some((datagram.dst_port(), right))
+    let packet = ipv4(Layers::parse(frame).ok()?.payload).ok()?;
+    let datagram = udp(packet.payload()).ok()?;
+    let (from, to) = (packet.get_source(), packet.get_destination());
+    let sum = wire::pnet::udp::ipv4_checksum(&datagram, &from, &to);
+    let right = checksum::is_right(&packet) && datagram.get_checksum() == sum;
+    Some((datagram.get_destination(), right))
 }
 
 fn etherparse(frame: &[u8]) -> Option<(u16, bool)> {

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         port,
         rate: BitRate::gbps(10),
         headroom: Bytes::new(10_000),
-        mac: MacAddr([2, 0, 0, 0, 0, 1]),
+        mac: MacAddr::from([2, 0, 0, 0, 0, 1]),
         reaction: Nanos::new(0),
     };
     let lossless = [Priority::new(1)].into_iter().collect();

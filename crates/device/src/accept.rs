@@ -2,8 +2,8 @@
 
 use p4exec::{Batch, Departure, Executor, Outputs, Tracer};
 use quantities::{Nanos, PortId};
-use wire::ethernet::is_mac_control;
 use wire::pfc;
+use wire::pfc::is_mac_control;
 
 use crate::buffer::Offer;
 use crate::egress::Egress;
@@ -216,9 +216,8 @@ impl<E: Executor> Device<E> {
     /// Acts on a PFC frame.
     fn hear(&mut self, now: Nanos, frame: &Frame<'_>) {
         if let (Egress::Buffer(buffered), Ok(pause)) =
-            (&mut self.egress, pfc::Frame::new_checked(frame.bytes))
+            (&mut self.egress, pfc::Repr::parse(frame.bytes))
         {
-            let pause = pfc::Repr::parse(&pause);
             buffered.buffer.hear(now, frame.port, &pause);
             buffered.settle(now, &mut self.ports);
         }

@@ -4,8 +4,10 @@
 use p4gen::layout::SHIM_BYTES;
 use serde::Serialize;
 use simulator::embedded::FailoverHeader;
-use wire::{EtherType, IpProtocol};
-use wire::{arp, ethernet, ipv4, ipv6, tcp, udp, vlan};
+use wire::headers::{
+    ARP_LEN, ETHERNET_LEN, IPV6_LEN, UDP_LEN, VLAN_LEN, arp, ethernet, ipv4, ipv6, tcp, udp, vlan,
+};
+use wire::{EtherType, EtherTypes, IpNextHeaderProtocol, IpNextHeaderProtocols};
 
 /// EtherType of the shim (`p4src/layout.p4`: `ETHERTYPE_SHIM`).
 const SHIM: u16 = 0x88B5;
@@ -26,17 +28,17 @@ pub(crate) fn headers(bytes: &[u8]) -> (Vec<Header>, usize) {
 
 /// Reads what begins a frame; nothing if it is too short.
 fn ethernet_and_on<'a>(bytes: &'a [u8], found: &mut Vec<Header>) -> Option<&'a [u8]> {
-    let frame = ethernet::Frame::new_checked(bytes).ok()?;
+    let frame = ethernet(bytes).ok()?;
     found.push(Header {
         name: "ethernet",
         fields: vec![
-            ("dst", frame.dst().to_string()),
-            ("src", frame.src().to_string()),
-            ("type", ether(frame.ether_type())),
+            ("dst", frame.get_destination().to_string()),
+            ("src", frame.get_source().to_string()),
+            ("type", ether(frame.get_ethertype())),
         ],
     });
-    let mut kind = frame.ether_type();
-    let mut rest = &bytes[ethernet::HEADER_LEN..];
+    let mut kind = frame.get_ethertype();
+    let mut rest = &bytes[ETHERNET_LEN..];
     if kind == EtherType(SHIM)
         && let Some(header) = FailoverHeader::read(bytes)
     {
@@ -65,77 +67,77 @@ fn ethernet_and_on<'a>(bytes: &'a [u8], found: &mut Vec<Header>) -> Option<&'a [
         kind = EtherType(u16::from_be_bytes(carried.try_into().ok()?));
         rest = rest.get(length + hops..)?;
     }
-    if kind == EtherType::VLAN
-        && let Ok(tag) = vlan::Tag::new_checked(rest)
+    if kind == EtherTypes::Vlan
+        && let Ok(tag) = vlan(rest)
     {
         found.push(Header {
             name: "vlan",
             fields: vec![
-                ("pcp", tag.pcp().to_string()),
-                ("dei", u8::from(tag.dei()).to_string()),
-                ("vid", tag.id().to_string()),
-                ("type", ether(tag.ether_type())),
+                ("pcp", tag.get_priority_code_point().0.to_string()),
+                ("dei", tag.get_drop_eligible_indicator().to_string()),
+                ("vid", tag.get_vlan_identifier().to_string()),
+                ("type", ether(tag.get_ethertype())),
             ],
         });
-        kind = tag.ether_type();
-        rest = &rest[vlan::HEADER_LEN..];
+        kind = tag.get_ethertype();
+        rest = &rest[VLAN_LEN..];
     }
     Some(network(kind, rest, found).unwrap_or(rest))
 }
 
 fn network<'a>(kind: EtherType, rest: &'a [u8], found: &mut Vec<Header>) -> Option<&'a [u8]> {
     match kind {
-        EtherType::IPV4 => {
-            let packet = ipv4::Packet::new_checked(rest).ok()?;
+        EtherTypes::Ipv4 => {
+            let packet = ipv4(rest).ok()?;
             found.push(Header {
                 name: "ipv4",
                 fields: vec![
-                    ("src", packet.src().to_string()),
-                    ("dst", packet.dst().to_string()),
-                    ("dscp", packet.dscp().to_string()),
-                    ("ecn", packet.ecn().to_string()),
-                    ("ttl", packet.ttl().to_string()),
-                    ("protocol", packet.protocol().0.to_string()),
-                    ("length", packet.total_len().to_string()),
-                    ("checksum", right(packet.verify_checksum())),
+                    ("src", packet.get_source().to_string()),
+                    ("dst", packet.get_destination().to_string()),
+                    ("dscp", packet.get_dscp().to_string()),
+                    ("ecn", packet.get_ecn().to_string()),
+                    ("ttl", packet.get_ttl().to_string()),
+                    ("protocol", packet.get_next_level_protocol().0.to_string()),
+                    ("length", packet.get_total_length().to_string()),
+                    ("checksum", right(wire::checksum::is_right(&packet))),
                 ],
             });
-            let rest = rest.get(packet.header_len()..)?;
-            Some(transport(packet.protocol(), rest, found).unwrap_or(rest))
+            let rest = rest.get(usize::from(packet.get_header_length()) * 4..)?;
+            Some(transport(packet.get_next_level_protocol(), rest, found).unwrap_or(rest))
         }
-        EtherType::IPV6 => {
-            let packet = ipv6::Packet::new_checked(rest).ok()?;
+        EtherTypes::Ipv6 => {
+            let packet = ipv6(rest).ok()?;
             found.push(Header {
                 name: "ipv6",
                 fields: vec![
-                    ("src", packet.src().to_string()),
-                    ("dst", packet.dst().to_string()),
-                    ("dscp", packet.dscp().to_string()),
-                    ("ecn", packet.ecn().to_string()),
-                    ("hop_limit", packet.hop_limit().to_string()),
-                    ("next_header", packet.next_header().0.to_string()),
+                    ("src", packet.get_source().to_string()),
+                    ("dst", packet.get_destination().to_string()),
+                    ("dscp", (packet.get_traffic_class() >> 2).to_string()),
+                    ("ecn", (packet.get_traffic_class() & 3).to_string()),
+                    ("hop_limit", packet.get_hop_limit().to_string()),
+                    ("next_header", packet.get_next_header().0.to_string()),
                 ],
             });
-            let rest = rest.get(ipv6::HEADER_LEN..)?;
-            Some(transport(packet.next_header(), rest, found).unwrap_or(rest))
+            let rest = rest.get(IPV6_LEN..)?;
+            Some(transport(packet.get_next_header(), rest, found).unwrap_or(rest))
         }
-        EtherType::ARP => {
-            let packet = arp::Packet::new_checked(rest).ok()?;
+        EtherTypes::Arp => {
+            let packet = arp(rest).ok()?;
             found.push(Header {
                 name: "arp",
                 fields: vec![
-                    ("sender", packet.sender_ip().to_string()),
-                    ("target", packet.target_ip().to_string()),
+                    ("sender", packet.get_sender_proto_addr().to_string()),
+                    ("target", packet.get_target_proto_addr().to_string()),
                 ],
             });
-            rest.get(arp::PACKET_LEN..)
+            rest.get(ARP_LEN..)
         }
         _ => None,
     }
 }
 
 fn transport<'a>(
-    protocol: IpProtocol,
+    protocol: IpNextHeaderProtocol,
     rest: &'a [u8],
     found: &mut Vec<Header>,
 ) -> Option<&'a [u8]> {
@@ -143,15 +145,23 @@ fn transport<'a>(
         name,
         fields: vec![("src", src.to_string()), ("dst", dst.to_string())],
     };
-    if protocol == IpProtocol::UDP {
-        let datagram = udp::Datagram::new_checked(rest).ok()?;
-        found.push(ports("udp", datagram.src_port(), datagram.dst_port()));
-        return rest.get(udp::HEADER_LEN..);
+    if protocol == IpNextHeaderProtocols::Udp {
+        let datagram = udp(rest).ok()?;
+        found.push(ports(
+            "udp",
+            datagram.get_source(),
+            datagram.get_destination(),
+        ));
+        return rest.get(UDP_LEN..);
     }
-    if protocol == IpProtocol::TCP {
-        let segment = tcp::Segment::new_checked(rest).ok()?;
-        found.push(ports("tcp", segment.src_port(), segment.dst_port()));
-        return rest.get(segment.header_len()..);
+    if protocol == IpNextHeaderProtocols::Tcp {
+        let segment = tcp(rest).ok()?;
+        found.push(ports(
+            "tcp",
+            segment.get_source(),
+            segment.get_destination(),
+        ));
+        return rest.get(usize::from(segment.get_data_offset()) * 4..);
     }
     None
 }
@@ -162,10 +172,10 @@ fn right(right: bool) -> String {
 
 fn ether(kind: EtherType) -> String {
     let name = match kind {
-        EtherType::IPV4 => " IPv4",
-        EtherType::IPV6 => " IPv6",
-        EtherType::ARP => " ARP",
-        EtherType::VLAN => " VLAN",
+        EtherTypes::Ipv4 => " IPv4",
+        EtherTypes::Ipv6 => " IPv6",
+        EtherTypes::Arp => " ARP",
+        EtherTypes::Vlan => " VLAN",
         EtherType(SHIM) => " shim",
         _ => "",
     };

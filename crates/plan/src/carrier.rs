@@ -4,22 +4,41 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 use super::tag::{ClassId, NewTag, Tag};
 
 /// The header field that carries the tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+    EnumMessage,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum CarrierKind {
     /// The differentiated services code point of IPv4 and IPv6 (6 bits; the two ECN bits beside it
     /// are never touched). End hosts and routing see nothing.
+    #[strum(message = "IPv4 and IPv6 DSCP")]
     #[default]
     Dscp,
     /// The priority code point of an 802.1Q tag (3 bits).
+    #[strum(message = "802.1Q priority code point")]
     VlanPcp,
     /// The VLAN identifier of an 802.1Q tag (12 bits; 4095 is reserved).
+    #[strum(message = "802.1Q VLAN identifier")]
     VlanVid,
     /// Our own header after Ethernet (8 bits).
+    #[strum(message = "Our own header after Ethernet, between switches only")]
     Shim,
 }
 
@@ -49,13 +68,8 @@ impl CarrierKind {
 
     /// The name in plan files and on the command line.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dscp => "dscp",
-            Self::VlanPcp => "vlan-pcp",
-            Self::VlanVid => "vlan-vid",
-            Self::Shim => "shim",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

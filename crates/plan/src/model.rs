@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use quantities::{PortId, Priority};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 use topology::routes::RoutePolicy;
 use topology::{SwitchId, Topology};
 
@@ -60,12 +61,28 @@ impl TagRule {
 }
 
 /// How rules match ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+    EnumMessage,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum RuleForm {
     /// Every rule names one ingress port and one egress port; no two rules of a switch overlap.
+    #[strum(message = "One ingress and one egress port per rule")]
     Exact,
     /// Rules name sets of ports (one-hot bitmaps matched ternary).
+    #[strum(message = "Sets of ports as one-hot bitmaps, matched ternary")]
     #[default]
     PortSets,
 }

@@ -1,38 +1,45 @@
 //! What can be asked of the tagging schemes.
 
 use plan::{Budget, CarrierKind, RuleForm};
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 use topology::Topology;
 use topology::routes::RoutePolicy;
 
 use super::single::Search;
 
 /// How Tagger computes its tags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Algorithm {
     /// Tagger17, Algorithm 1: one more tag per hop.
+    #[strum(
+        message = "Algorithm 1: a tag per hop of each route; where routes are up-down, also of walks that visit a switch twice"
+    )]
     BruteForce,
     /// Tagger17, Algorithm 2: the tags of Algorithm 1 merged greedily. Refused where the merged
     /// rules are multi-valued.
+    #[strum(
+        message = "Algorithm 2: merges brute-force tags greedily; refused where its rules conflict"
+    )]
     Greedy,
     /// Single-valued by construction: works for any routes.
+    #[strum(message = "The sound rule: one new tag per (tag, in port, out port) by construction")]
     SingleValued,
     /// Single-valued, with a search for fewer tags and a bound below which there are none.
+    #[strum(
+        message = "Single-valued, after a search for fewer tags, with a bound below which there are none"
+    )]
     Optimal,
     /// Tagger17: one more tag per bounce. Optimal for layered topologies and up-down routes.
+    #[strum(message = "One more tag per bounce: optimal in layered topologies")]
     Clos,
 }
 
 impl Algorithm {
     /// The name on the command line.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BruteForce => "brute-force",
-            Self::Greedy => "greedy",
-            Self::SingleValued => "single-valued",
-            Self::Optimal => "optimal",
-            Self::Clos => "clos",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

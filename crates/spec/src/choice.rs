@@ -23,6 +23,24 @@ pub trait Choice: Copy + Send + Sync + 'static {
     }
 }
 
+/// Implements [`Choice`] for enums that derive their names and lines of help by `strum`.
+macro_rules! listed {
+    ($($list:ty),+) => {$(
+        impl $crate::choice::Choice for $list {
+            const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+
+            fn name(self) -> &'static str {
+                self.into()
+            }
+
+            fn about(self) -> &'static str {
+                strum::EnumMessage::get_message(&self).unwrap_or_default()
+            }
+        }
+    )+};
+}
+pub(crate) use listed;
+
 /// A choice by its name: what users write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Named<T>(pub T);

@@ -4,14 +4,15 @@
 //! priority for a time. The time counts in quanta of 512 bit times at the link's rate; 0 means "go
 //! on". The frame is untagged, goes to a reserved address and is never forwarded.
 
+use std::ops::Range;
+
 use quantities::{BitRate, Nanos, Priority};
 
-use crate::ethernet::{self, Frame as EthernetFrame, MIN_FRAME_LEN};
-use crate::view::{Field, get_u16, room, set_u16};
-use crate::{EtherType, MacAddr, PacketError};
+use crate::build::MIN_FRAME_LEN;
+use crate::{EtherTypes, MacAddr, PacketError};
 
 /// Where PFC frames go; bridges consume it and never forward it.
-pub const DESTINATION: MacAddr = MacAddr([0x01, 0x80, 0xc2, 0x00, 0x00, 0x01]);
+pub const DESTINATION: MacAddr = MacAddr(0x01, 0x80, 0xc2, 0x00, 0x00, 0x01);
 
 /// MAC control opcode of PFC. (0x0001 is the PAUSE of a whole link.)
 pub const OPCODE: u16 = 0x0101;
@@ -23,13 +24,19 @@ pub const PRIORITIES: usize = 8;
 pub const FRAME_LEN: usize = MIN_FRAME_LEN;
 
 /// Bytes of the frame that mean something; the rest is zero.
-const CONTENT_LEN: usize = ethernet::HEADER_LEN + 2 + 2 + 2 * PRIORITIES;
+const CONTENT_LEN: usize = FIRST_TIME + 2 * PRIORITIES;
 
-mod field {
-    use super::Field;
-    pub(super) const OPCODE: Field = 14..16;
-    pub(super) const CLASS_ENABLE: Field = 16..18;
-    pub(super) const FIRST_TIME: usize = 18;
+/// Where the fields stand. The high byte of the class-enable vector is reserved.
+const ETHER_TYPE: Range<usize> = 12..14;
+const OPCODE_AT: Range<usize> = 14..16;
+const CLASS_ENABLE: usize = 17;
+const FIRST_TIME: usize = 18;
+
+/// Whether a frame is MAC control, PFC among it: no bridge forwards it, whatever it says.
+#[must_use]
+#[inline]
+pub fn is_mac_control(frame: &[u8]) -> bool {
+    frame.get(ETHER_TYPE) == Some(&EtherTypes::FlowControl.0.to_be_bytes())
 }
 
 /// A pause time in quanta of 512 bit times.
@@ -57,58 +64,6 @@ impl Quanta {
     }
 }
 
-view! {
-    /// View of a PFC frame, from its Ethernet header on.
-    Frame, "PFC frame", CONTENT_LEN, check
-}
-
-fn check(bytes: &[u8]) -> Result<(), PacketError> {
-    let wrong = |field, value: u16, rule| {
-        Err(PacketError::Malformed {
-            header: "PFC frame",
-            field,
-            value: value.into(),
-            rule,
-        })
-    };
-    let ether_type = EthernetFrame::new_checked(bytes)?.ether_type();
-    if ether_type != EtherType::MAC_CONTROL {
-        return wrong("EtherType", ether_type.0, "which must be 0x8808");
-    }
-    let opcode = get_u16(bytes, &field::OPCODE);
-    if opcode != OPCODE {
-        return wrong("opcode", opcode, "which must be 0x0101");
-    }
-    Ok(())
-}
-
-impl<T: AsRef<[u8]>> Frame<T> {
-    /// Address of the port that sent it.
-    pub fn src(&self) -> MacAddr {
-        let mut address = [0; 6];
-        address.copy_from_slice(&self.bytes()[6..12]);
-        MacAddr(address)
-    }
-
-    /// Bit i tells whether the frame says anything of priority i.
-    pub fn class_enable(&self) -> u8 {
-        // The high byte is reserved.
-        self.bytes()[field::CLASS_ENABLE.end - 1]
-    }
-
-    /// What the frame says of a priority: nothing, resume, or pause.
-    pub fn time(&self, priority: Priority) -> Option<Quanta> {
-        let class = priority.get();
-        let enabled = class < 8 && self.class_enable() >> class & 1 == 1;
-        enabled.then(|| Quanta(get_u16(self.bytes(), &time_field(class.into()))))
-    }
-}
-
-fn time_field(class: usize) -> Field {
-    let start = field::FIRST_TIME + 2 * class;
-    start..start + 2
-}
-
 /// The meaning of a PFC frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repr {
@@ -129,49 +84,58 @@ impl Repr {
         Self { src, times }
     }
 
-    /// Reads the frame.
-    pub fn parse<T: AsRef<[u8]>>(frame: &Frame<T>) -> Self {
-        let mut times = [None; PRIORITIES];
-        for (class, time) in (0..).zip(&mut times) {
-            *time = frame.time(Priority::new(class));
-        }
-        Self {
-            src: frame.src(),
-            times,
-        }
-    }
-
-    /// Writes the whole frame, padding included, at the start of `buffer`.
+    /// Reads a frame, from its Ethernet header on.
     ///
     /// # Errors
-    /// [`PacketError::Truncated`] when the buffer is shorter than [`FRAME_LEN`].
-    pub fn emit(&self, buffer: &mut [u8]) -> Result<(), PacketError> {
-        let bytes = room(buffer, "PFC frame", FRAME_LEN)?;
-        bytes.fill(0);
-        let ethernet = ethernet::Repr {
-            dst: DESTINATION,
-            src: self.src,
-            ether_type: EtherType::MAC_CONTROL,
-        };
-        ethernet.emit(bytes)?;
-        set_u16(bytes, field::OPCODE, OPCODE);
-        let mut enabled = 0;
-        for (class, time) in self.times.iter().enumerate() {
-            if let Some(Quanta(quanta)) = *time {
-                enabled |= 1 << class;
-                set_u16(bytes, time_field(class), quanta);
+    /// [`PacketError`] if it is too short or no PFC frame.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PacketError> {
+        let header = "PFC frame";
+        let bytes = bytes
+            .first_chunk::<CONTENT_LEN>()
+            .ok_or(PacketError::Truncated {
+                header,
+                needed: CONTENT_LEN,
+                have: bytes.len(),
+            })?;
+        let word = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        for (at, field, right, rule) in [
+            (ETHER_TYPE, "EtherType", 0x8808, "which must be 0x8808"),
+            (OPCODE_AT, "opcode", OPCODE, "which must be 0x0101"),
+        ] {
+            if word(at.start) != right {
+                return Err(PacketError::Malformed {
+                    header,
+                    field,
+                    value: word(at.start).into(),
+                    rule,
+                });
             }
         }
-        set_u16(bytes, field::CLASS_ENABLE, enabled);
-        Ok(())
+        let mut times = [None; PRIORITIES];
+        for (class, time) in times.iter_mut().enumerate() {
+            let enabled = bytes[CLASS_ENABLE] >> class & 1 == 1;
+            *time = enabled.then(|| Quanta(word(FIRST_TIME + 2 * class)));
+        }
+        let [_, _, _, _, _, _, a, b, c, d, e, f, ..] = *bytes;
+        let src = MacAddr(a, b, c, d, e, f);
+        Ok(Self { src, times })
     }
 
-    /// The whole frame.
+    /// The whole frame, padding included.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; FRAME_LEN] {
         let mut bytes = [0; FRAME_LEN];
-        self.emit(&mut bytes)
-            .expect("the buffer has the length of the frame");
+        bytes[..6].copy_from_slice(&DESTINATION.octets());
+        bytes[6..12].copy_from_slice(&self.src.octets());
+        bytes[ETHER_TYPE].copy_from_slice(&EtherTypes::FlowControl.0.to_be_bytes());
+        bytes[OPCODE_AT].copy_from_slice(&OPCODE.to_be_bytes());
+        for (class, time) in self.times.iter().enumerate() {
+            if let Some(Quanta(quanta)) = *time {
+                bytes[CLASS_ENABLE] |= 1 << class;
+                let at = FIRST_TIME + 2 * class;
+                bytes[at..at + 2].copy_from_slice(&quanta.to_be_bytes());
+            }
+        }
         bytes
     }
 }
@@ -184,12 +148,8 @@ mod tests {
 
     #[test]
     fn bytes_as_in_the_standard() {
-        let frame = Repr::single(
-            MacAddr([2, 0, 0, 0, 0, 9]),
-            Priority::new(3),
-            Quanta(0x1234),
-        )
-        .to_bytes();
+        let frame =
+            Repr::single(MacAddr(2, 0, 0, 0, 0, 9), Priority::new(3), Quanta(0x1234)).to_bytes();
         let mut expected = vec![
             0x01, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0x08, 0x01, 0x01, 0x00, 0x08,
         ];
@@ -218,21 +178,18 @@ mod tests {
         for at in [13, 14, 15] {
             let mut bad = good;
             bad[at] ^= 1;
-            assert!(Frame::new_checked(bad).is_err(), "byte {at}");
+            assert!(Repr::parse(&bad).is_err(), "byte {at}");
         }
-        assert!(Frame::new_checked(&good[..33]).is_err());
-        assert!(
-            Frame::new_checked(&good[..34]).is_ok(),
-            "padding may be gone"
-        );
+        assert!(Repr::parse(&good[..33]).is_err());
+        assert!(Repr::parse(&good[..34]).is_ok(), "padding may be gone");
     }
 
     proptest! {
         #[test]
         fn round_trip(src: [u8; 6], times: [Option<u16>; 8]) {
-            let repr = Repr { src: MacAddr(src), times: times.map(|t| t.map(Quanta)) };
+            let repr = Repr { src: src.into(), times: times.map(|t| t.map(Quanta)) };
             let bytes = repr.to_bytes();
-            prop_assert_eq!(Repr::parse(&Frame::new_checked(bytes).unwrap()), repr);
+            prop_assert_eq!(Repr::parse(&bytes), Ok(repr));
         }
     }
 }

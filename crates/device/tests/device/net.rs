@@ -32,7 +32,7 @@ pub(crate) fn config(ports: u16, headroom: u64) -> BufferConfig {
         port: port(id),
         rate: RATE,
         headroom: Bytes::new(headroom),
-        mac: MacAddr([2, 0, 0, 0, 0, id as u8]),
+        mac: MacAddr::from([2, 0, 0, 0, 0, id as u8]),
         reaction: REACTION,
     };
     BufferConfig {
@@ -145,7 +145,7 @@ impl Net {
                     node
                 }
                 Event::Pause(node, id, c, quanta) => {
-                    let frame = pfc::Repr::single(MacAddr([9; 6]), class(c), Quanta(quanta));
+                    let frame = pfc::Repr::single(MacAddr::from([9; 6]), class(c), Quanta(quanta));
                     self.buffers[node].hear(now, port(id), &frame);
                     node
                 }
@@ -162,8 +162,8 @@ impl Net {
 
     fn arrive(&mut self, node: usize, id: u16, bytes: &[u8], padding: u32) {
         let now = Nanos::new(self.now);
-        if let Ok(frame) = pfc::Frame::new_checked(bytes) {
-            self.buffers[node].hear(now, port(id), &pfc::Repr::parse(&frame));
+        if let Ok(frame) = pfc::Repr::parse(bytes) {
+            self.buffers[node].hear(now, port(id), &frame);
             return;
         }
         let Some((out, ing, eg)) = (self.program)(node, bytes) else {

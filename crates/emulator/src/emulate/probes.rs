@@ -18,6 +18,7 @@ use simulator::embedded::{Network, Probe};
 use simulator::simulate::player::{NetworkEvent, ScenarioPlayer};
 use spec::Scenario;
 use topology::{Fabric, HostId, NodeId, SwitchId, Topology};
+use wire::Packet as _;
 
 use super::lab::Lab;
 use super::{EmulateError, Options, scale, slower, tunnel};
@@ -276,9 +277,9 @@ const fn flow(number: u16) -> u16 {
 /// The TTL of a packet to an address, of a flow.
 fn ttl(frame: &[u8], to: Ipv4Addr, flow: u16) -> Option<u8> {
     let packet = tunnel::packet(frame)?;
-    let ports = wire::udp::Datagram::new_checked(packet.payload()).ok()?;
-    let mine = packet.dst() == to && ports.src_port() == flow;
-    mine.then(|| packet.ttl())
+    let ports = wire::headers::udp(packet.payload()).ok()?;
+    let mine = packet.get_destination() == to && ports.get_source() == flow;
+    mine.then(|| packet.get_ttl())
 }
 
 /// What is to fail, as a scenario, in which nobody else sends.

@@ -1,11 +1,10 @@
 //! IP in IP (RFC 2003): packets within packets, as hosts write them and as the highest switches
 //! unwrap them.
 
-use wire::ipv4::{self, MIN_HEADER_LEN, Packet};
-use wire::{IpProtocol, PacketError, checksum};
+use wire::headers::{self, ETHERNET_LEN};
+use wire::pnet::ipv4::{Ipv4Packet, MutableIpv4Packet};
+use wire::{IpNextHeaderProtocols, Packet, PacketBuilder, PacketError, checksum};
 
-/// RFC 2003.
-const IN_IP: IpProtocol = IpProtocol(4);
 /// Bytes of an Ethernet header, and of a VLAN tag behind it.
 const ETHERNET: usize = 14;
 const VLAN: usize = 4;
@@ -23,8 +22,8 @@ pub(super) fn ip_at(frame: &[u8]) -> Option<usize> {
 }
 
 /// The IPv4 packet of a frame, without what fills the frame up.
-pub(super) fn packet(frame: &[u8]) -> Option<Packet<&[u8]>> {
-    Packet::new_checked(&frame[ip_at(frame)?..]).ok()
+pub(super) fn packet(frame: &[u8]) -> Option<Ipv4Packet<'_>> {
+    headers::ipv4(&frame[ip_at(frame)?..]).ok()
 }
 
 /// The first frame with the packet of the second in it: same addresses and class of service,
@@ -43,27 +42,14 @@ pub(super) fn wrap(
         packet(outer).ok_or_else(missing)?,
         packet(inner).ok_or_else(missing)?,
     );
-    let begin = ip_at(inner).ok_or_else(missing)?;
-    let within = &inner[begin..begin + within.total_len()];
-    let repr = ipv4::Repr {
-        dscp: around.dscp(),
-        ecn: 0,
-        identification: 0,
-        dont_fragment: true,
-        more_fragments: false,
-        fragment_offset: 0,
-        ttl: around.ttl(),
-        protocol: IN_IP,
-        src: source,
-        dst: around.dst(),
-        options: &[],
-        payload_len: within.len(),
-    };
-    let mut frame = outer[..at].to_vec();
-    frame.resize(at + MIN_HEADER_LEN, 0);
-    repr.emit(&mut frame[at..])?;
-    frame.extend_from_slice(within);
-    Ok(frame)
+    let wrapped = PacketBuilder::new()
+        .ipv4(source, around.get_destination())
+        .dscp(around.get_dscp())
+        .ttl(around.get_ttl())
+        .protocol(IpNextHeaderProtocols::IpIp)
+        .payload(within.packet())
+        .build()?;
+    Ok([&outer[..at], &wrapped[ETHERNET_LEN..]].concat())
 }
 
 /// The frame with what was in its packet instead of it, at the class of service that it had on the
@@ -71,18 +57,13 @@ pub(super) fn wrap(
 pub(super) fn unwrap(frame: &[u8]) -> Option<Vec<u8>> {
     let at = ip_at(frame)?;
     let outer = packet(frame)?;
-    if outer.protocol() != IN_IP {
+    if outer.get_next_level_protocol() != IpNextHeaderProtocols::IpIp {
         return None;
     }
-    let within = Packet::new_checked(outer.payload()).ok()?;
-    let mut bare = frame[..at].to_vec();
-    bare.extend_from_slice(&outer.payload()[..within.total_len()]);
-    let class = outer.dscp() << 2 | within.ecn();
-    let header = &mut bare[at..at + within.header_len()];
-    header[1] = class;
-    header[10..12].fill(0);
-    let sum = checksum::checksum(header).to_be_bytes();
-    header[10..12].copy_from_slice(&sum);
+    let within = headers::ipv4(outer.payload()).ok()?;
+    let mut bare = [&frame[..at], within.packet()].concat();
+    MutableIpv4Packet::new(&mut bare[at..])?.set_dscp(outer.get_dscp());
+    checksum::fill_ipv4(&mut bare[at..]);
     Some(bare)
 }
 
@@ -90,7 +71,6 @@ pub(super) fn unwrap(frame: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
-    use wire::PacketBuilder;
 
     fn frame(to: u8, dscp: u8) -> Vec<u8> {
         let addressed = PacketBuilder::new().ipv4([10, 0, 0, 1], [10, 0, 0, to]);
@@ -108,16 +88,19 @@ mod tests {
         let mut wrapped = wrap(&frame(2, 3), source, &frame(3, 0)).unwrap();
         let outer = packet(&wrapped).unwrap();
         assert_eq!(
-            (outer.src(), outer.dst()),
+            (outer.get_source(), outer.get_destination()),
             (source, Ipv4Addr::new(10, 0, 0, 2))
         );
-        assert!(outer.verify_checksum() && outer.dscp() == 3);
+        assert!(checksum::is_right(&outer) && outer.get_dscp() == 3);
         // A short frame is filled up on the way.
         wrapped.extend([0; 5]);
         let bare = unwrap(&wrapped).unwrap();
         let inner = packet(&bare).unwrap();
-        assert_eq!((inner.dst(), inner.ttl()), (Ipv4Addr::new(10, 0, 0, 3), 64));
-        assert!(inner.verify_checksum() && inner.dscp() == 3);
+        assert_eq!(
+            (inner.get_destination(), inner.get_ttl()),
+            (Ipv4Addr::new(10, 0, 0, 3), 64)
+        );
+        assert!(checksum::is_right(&inner) && inner.get_dscp() == 3);
         assert_eq!(bare.len(), frame(3, 0).len());
         assert_eq!(unwrap(&bare), None, "nothing is in it");
     }
@@ -133,7 +116,10 @@ mod tests {
         let wrapped = wrap(&tagged, Ipv4Addr::LOCALHOST, &frame(3, 0)).unwrap();
         let bare = unwrap(&wrapped).unwrap();
         assert_eq!(bare[..18], tagged[..18]);
-        assert_eq!(packet(&bare).unwrap().dst(), Ipv4Addr::new(10, 0, 0, 3));
+        assert_eq!(
+            packet(&bare).unwrap().get_destination(),
+            Ipv4Addr::new(10, 0, 0, 3)
+        );
         assert_eq!(unwrap(&[]), None);
         assert_eq!(unwrap(&[0; 60]), None);
         assert!(wrap(&[0; 60], Ipv4Addr::LOCALHOST, &tagged).is_err());

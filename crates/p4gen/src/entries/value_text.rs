@@ -16,7 +16,7 @@ pub fn address(bits: &Bits) -> Option<String> {
             .map(|b| Ipv4Addr::from(b).to_string()),
         48 => <[u8; 6]>::try_from(bytes)
             .ok()
-            .map(|b| MacAddr(b).to_string()),
+            .map(|b| MacAddr::from(b).to_string()),
         128 => <[u8; 16]>::try_from(bytes)
             .ok()
             .map(|b| Ipv6Addr::from(b).to_string()),
@@ -63,7 +63,7 @@ pub(super) fn parse(text: &str, width: u32) -> Result<Bits, String> {
 fn parse_address(text: &str, width: u32) -> Option<Vec<u8>> {
     match width {
         32 => text.parse::<Ipv4Addr>().ok().map(|a| a.octets().to_vec()),
-        48 => text.parse::<MacAddr>().ok().map(|a| a.0.to_vec()),
+        48 => text.parse::<MacAddr>().ok().map(|a| a.octets().to_vec()),
         128 => text.parse::<Ipv6Addr>().ok().map(|a| a.octets().to_vec()),
         _ => None,
     }

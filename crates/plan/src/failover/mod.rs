@@ -29,6 +29,7 @@ mod table;
 mod ternary;
 
 use quantities::PortId;
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 use topology::{HostId, SwitchId, Topology};
 
 pub use file::{FailoverFile, FailoverFileError};
@@ -96,13 +97,19 @@ pub enum Output {
     serde::Serialize,
     serde::Deserialize,
     schemars::JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+    EnumMessage,
 )]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Element {
     /// Links between switches.
+    #[strum(serialize = "links", message = "Links between switches")]
     #[default]
     Link,
     /// Switches.
+    #[strum(serialize = "switches", message = "Switches")]
     Switch,
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quantities::Progress;
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 use super::important::{Important, MOST_TREES};
 use super::{
@@ -11,39 +12,43 @@ use super::{
 };
 
 /// The forwarding function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum FailoverScheme {
     /// Rules match the way that a packet has come.
+    #[strum(message = "Failover by the way that a packet has come (Stephens15 section 4.3)")]
     Plinko,
     /// Rules match the set of failures that a packet has met.
+    #[strum(message = "Failover by the set of failures that a packet has met")]
     Fcp,
     /// Rules match the number of the route that a packet follows.
+    #[strum(message = "Failover by the number of the route that a packet follows")]
     MplsFrr,
     /// Edge-disjoint spanning trees.
+    #[strum(message = "Failover over edge-disjoint spanning trees (Stephens15 section 4.4)")]
     Edst,
     /// Arc-disjoint spanning trees toward every destination.
+    #[strum(message = "Failover over arc-disjoint spanning trees toward every destination")]
     Adst,
     /// Rules match the way that a packet has come, and no packet crosses a link twice in the same
     /// direction, so that it can keep one lossless channel.
+    #[strum(
+        message = "Failover by the way that a packet has come, every packet in one lossless channel (Stephens15 section 5.1)"
+    )]
     DfFi,
     /// Edge-disjoint spanning trees, and packets change from tree to tree along an acyclic graph,
     /// so that they can keep one lossless channel.
+    #[strum(
+        message = "Failover over edge-disjoint spanning trees along an acyclic graph of trees; lossless, and the header says nothing of it (Stephens15 section 5.2)"
+    )]
     DfEdst,
 }
 
 impl FailoverScheme {
     /// The name on the command line.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plinko => "plinko",
-            Self::Fcp => "fcp",
-            Self::MplsFrr => "mpls-frr",
-            Self::Edst => "edst",
-            Self::Adst => "adst",
-            Self::DfFi => "df-fi",
-            Self::DfEdst => "df-edst",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// What its packets carry.
@@ -65,20 +70,29 @@ impl FailoverScheme {
 }
 
 /// Which of the shortest paths a route takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum PathPolicy {
     /// A random one: spreads routes over links.
+    #[strum(message = "A random shortest path for every route")]
     #[default]
     RandomShortest,
     /// The one by the lowest ports.
+    #[strum(message = "The shortest path by the lowest ports")]
     FirstShortest,
     /// Compression-aware (Stephens15 section 4.5.3): the most common way from this switch to the
     /// destination that avoids the failures, if there is one. Else, and this is ours, a backup way
     /// is that one of the shortest which all hosts at the destination's switch prefer, so that
     /// their rules have the same outputs; ways without failures stay random.
+    #[strum(
+        message = "The most common way that avoids the failures, else one that the hosts of a switch share: for compression (Stephens15 section 4.5.3)"
+    )]
     Common,
     /// Compression-aware just as Stephens15 section 4.5.3 has it: as [`Self::Common`], but where no
     /// way is there yet a random shortest one.
+    #[strum(
+        message = "The most common way that avoids the failures, else a random shortest path: as in Stephens15 section 4.5.3"
+    )]
     CommonOnly,
 }
 
@@ -90,24 +104,26 @@ impl PathPolicy {
 }
 
 /// How disjoint trees grow (EDST, ADST).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum TreeGrowth {
     /// Around their destination, breadth first, so that they are shallow.
+    #[strum(message = "Around their destination, breadth first: few links deep")]
     #[default]
     Shallow,
     /// By links in random order, whatever the depth: what the packing of Roskind85 and the
     /// construction of Edmonds leave open.
+    #[strum(
+        message = "By links in random order, whatever the depth, as in Stephens15's evaluation"
+    )]
     Random,
 }
 
 impl TreeGrowth {
     /// The name on the command line.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Shallow => "shallow",
-            Self::Random => "random",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -23,7 +23,7 @@ use thiserror::Error;
 use topology::routes::RouteError;
 use topology::routes::forwarding::{Forwarding, SwitchTables};
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
-use wire::{MacAddr, PacketBuilder, PacketError};
+use wire::{PacketBuilder, PacketError};
 
 use super::load::{self, LoadError};
 
@@ -354,7 +354,7 @@ impl Network {
             Some(_) => target.mac,
             None => self.topology.port_mac(switch, peer.end.port),
         };
-        let packet = PacketBuilder::new().mac(MacAddr(host.mac), MacAddr(next));
+        let packet = PacketBuilder::new().mac(host.mac, next);
         let packet = if probe.ipv6 {
             packet.ipv6(host.ipv6, target.ipv6)
         } else {
@@ -420,7 +420,7 @@ pub(super) fn probe_bytes(
         return Err(unplugged());
     };
     let bytes = PacketBuilder::new()
-        .mac(MacAddr(host.mac), MacAddr(target.mac))
+        .mac(host.mac, target.mac)
         .ipv4(host.ipv4, target.ipv4)
         .udp(49152, 4791)
         .payload(content)

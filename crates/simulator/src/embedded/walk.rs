@@ -10,7 +10,7 @@ use plan::{CarrierKind, TagCode};
 use quantities::{Nanos, PortId, Priority};
 use serde::Serialize;
 use topology::{NodeId, SwitchId};
-use wire::layers::{Layers, Network as NetworkLayer};
+use wire::headers::Layers;
 
 use super::network::{Network, NetworkError};
 
@@ -318,13 +318,11 @@ impl Network {
         match self.plan().carrier().kind {
             CarrierKind::Dscp => layers.dscp().map(u16::from),
             CarrierKind::VlanPcp => layers.pcp().map(|pcp| u16::from(pcp.get())),
-            CarrierKind::VlanVid => layers.vlan.map(|tag| tag.id),
-            CarrierKind::Shim => match layers.network {
-                NetworkLayer::Other(kind) if kind.0 == SHIM_ETHER_TYPE => {
-                    layers.payload.get(SHIM_TAG_OFFSET).copied().map(u16::from)
-                }
-                _ => None,
-            },
+            CarrierKind::VlanVid => layers.vlan.map(|tag| tag.get_vlan_identifier()),
+            CarrierKind::Shim if layers.ether_type.0 == SHIM_ETHER_TYPE => {
+                layers.payload.get(SHIM_TAG_OFFSET).copied().map(u16::from)
+            }
+            CarrierKind::Shim => None,
         }
     }
 

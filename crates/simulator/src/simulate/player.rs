@@ -15,7 +15,7 @@ use quantities::{Nanos, PortId, Priority};
 use super::host::flow::{Flow, HEAD};
 pub use super::host::hosts::Hosts;
 use topology::{HostId, LinkId, SwitchId, Topology};
-use wire::ethernet::is_mac_control;
+use wire::pfc::is_mac_control;
 
 use super::engine::event::PeerPort;
 use super::host::hosts::NicAction;

@@ -17,7 +17,7 @@ use schemes::{Algorithm, TaggerOptions};
 use simulator::embedded::Network;
 use topology::generate::{Cables, Clos, FlattenedClos, Jellyfish, JellyfishSize, ThreeNode};
 use topology::{HostId, NodeId, SwitchId, Topology};
-use wire::{MacAddr, PacketBuilder};
+use wire::PacketBuilder;
 
 /// Random routes per switch: destination 198.51.100.N leaves every switch by a random port.
 const DESTINATIONS: u8 = 200;
@@ -204,10 +204,7 @@ fn follow(
     };
     let destination = random.random_range(0..DESTINATIONS);
     let mut bytes = PacketBuilder::new()
-        .mac(
-            MacAddr(topology.host(host).mac),
-            MacAddr(topology.port_mac(switch, port)),
-        )
+        .mac(topology.host(host).mac, topology.port_mac(switch, port))
         .ipv4([10, 9, 8, 7], [198, 51, 100, destination])
         .dscp(dscp)
         .ttl(HOPS)

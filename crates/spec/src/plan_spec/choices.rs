@@ -6,219 +6,22 @@ use schemes::Algorithm;
 use schemes::failover::{
     FailoverScheme, LaneRouting, PathPolicy, TransitionKind, TreeGrowth, TreeOrder,
 };
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
-use crate::choice::Choice;
+use crate::choice::{Choice, listed};
 
-impl Choice for Algorithm {
-    const ALL: &'static [Self] = &[
-        Self::BruteForce,
-        Self::Greedy,
-        Self::SingleValued,
-        Self::Optimal,
-        Self::Clos,
-    ];
-
-    fn name(self) -> &'static str {
-        Self::name(self)
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::BruteForce => {
-                "Algorithm 1: a tag per hop of each route; where routes are up-down, also of walks that visit a switch twice"
-            }
-            Self::Greedy => {
-                "Algorithm 2: merges brute-force tags greedily; refused where its rules conflict"
-            }
-            Self::SingleValued => {
-                "The sound rule: one new tag per (tag, in port, out port) by construction"
-            }
-            Self::Optimal => {
-                "Single-valued, after a search for fewer tags, with a bound below which there are none"
-            }
-            Self::Clos => "One more tag per bounce: optimal in layered topologies",
-        }
-    }
-}
-
-impl Choice for CarrierKind {
-    const ALL: &'static [Self] = &Self::ALL;
-
-    fn name(self) -> &'static str {
-        Self::name(self)
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Dscp => "IPv4 and IPv6 DSCP",
-            Self::VlanPcp => "802.1Q priority code point",
-            Self::VlanVid => "802.1Q VLAN identifier",
-            Self::Shim => "Our own header after Ethernet, between switches only",
-        }
-    }
-}
-
-impl Choice for RuleForm {
-    const ALL: &'static [Self] = &[Self::Exact, Self::PortSets];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::PortSets => "port-sets",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Exact => "One ingress and one egress port per rule",
-            Self::PortSets => "Sets of ports as one-hot bitmaps, matched ternary",
-        }
-    }
-}
-
-impl Choice for Element {
-    const ALL: &'static [Self] = &[Self::Link, Self::Switch];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Link => "links",
-            Self::Switch => "switches",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Link => "Links between switches",
-            Self::Switch => "Switches",
-        }
-    }
-}
-
-impl Choice for PathPolicy {
-    const ALL: &'static [Self] = &[
-        Self::RandomShortest,
-        Self::FirstShortest,
-        Self::Common,
-        Self::CommonOnly,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::RandomShortest => "random-shortest",
-            Self::FirstShortest => "first-shortest",
-            Self::Common => "common",
-            Self::CommonOnly => "common-only",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::RandomShortest => "A random shortest path for every route",
-            Self::FirstShortest => "The shortest path by the lowest ports",
-            Self::Common => {
-                "The most common way that avoids the failures, else one that the hosts of a switch share: for compression (Stephens15 section 4.5.3)"
-            }
-            Self::CommonOnly => {
-                "The most common way that avoids the failures, else a random shortest path: as in Stephens15 section 4.5.3"
-            }
-        }
-    }
-}
-
-impl Choice for TreeGrowth {
-    const ALL: &'static [Self] = &[Self::Shallow, Self::Random];
-
-    fn name(self) -> &'static str {
-        Self::name(self)
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Shallow => "Around their destination, breadth first: few links deep",
-            Self::Random => {
-                "By links in random order, whatever the depth, as in Stephens15's evaluation"
-            }
-        }
-    }
-}
-
-impl Choice for TransitionKind {
-    const ALL: &'static [Self] = &[
-        Self::NoRes,
-        Self::NoDfr,
-        Self::Line,
-        Self::T,
-        Self::ALayer,
-        Self::MLayer,
-        Self::Rand,
-        Self::Max,
-    ];
-
-    fn name(self) -> &'static str {
-        Self::name(self)
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::NoRes => "Packets stay on the tree that they begin on: no failure is survived",
-            Self::NoDfr => {
-                "From any tree to any other: refused, for it is cyclic (see the scheme edst)"
-            }
-            Self::Line => {
-                "From each tree to the next, beginning on the first: survives one failure less than there are trees"
-            }
-            Self::T => {
-                "From all initial trees to the head of a line of the others: survives as many failures as those are"
-            }
-            Self::ALayer => "Layers, each two trees narrower than the one before",
-            Self::MLayer => "Layers, each half as wide as the one before",
-            Self::Rand => "As t; among initial trees a random acyclic graph",
-            Self::Max => "As t; from every initial tree to all later ones",
-        }
-    }
-}
-
-impl Choice for TreeOrder {
-    const ALL: &'static [Self] = &[Self::Resilience, Self::Performance];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Resilience => "res",
-            Self::Performance => "perf",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Resilience => "Those first from which most others can be reached",
-            Self::Performance => "The shortest from the switch first",
-        }
-    }
-}
+listed!(Algorithm, CarrierKind, RuleForm, Element, PathPolicy);
+listed!(TreeGrowth, TransitionKind, TreeOrder, Lossless);
 
 /// How packets of failover schemes are kept lossless.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Lossless {
     /// The tag rises where keeping it could close a cycle of buffers (Tagger17).
+    #[strum(
+        message = "The tag rises where keeping it could close a cycle of buffers (Tagger17), over all ways under all failures"
+    )]
     Rising,
-}
-
-impl Choice for Lossless {
-    const ALL: &'static [Self] = &[Self::Rising];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rising => "rising",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Rising => {
-                "The tag rises where keeping it could close a cycle of buffers (Tagger17), over all ways under all failures"
-            }
-        }
-    }
 }
 
 /// A failover scheme that can stand beside another, for important destinations.
@@ -245,21 +48,29 @@ impl Choice for ImportantScheme {
 }
 
 /// Routes that have a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum RouteName {
     /// All shortest paths.
+    #[strum(message = "All shortest paths")]
     Shortest,
     /// The k shortest paths of each pair of switches.
+    #[strum(message = "The k shortest paths of each pair of switches")]
     Ksp,
     /// Up, then down; a limit of bounces stands beside it.
+    #[strum(message = "Up, then down, through the layers of the topology")]
     UpDown,
     /// All simple paths; the most switches of a path stand beside it.
+    #[strum(message = "All simple paths with at most --max-switches switches")]
     All,
     /// BCube's path that corrects digits from the highest down.
+    #[strum(message = "One path per pair of servers of a BCube")]
     Bcube,
     /// One BCube path for each rotation of that order.
+    #[strum(message = "One path per rotation of the digits of a BCube")]
     BcubeRotations,
     /// One way for every pair, in virtual lanes.
+    #[strum(message = "One way for every pair of switches in virtual lanes")]
     Lanes(LaneRouting),
 }
 
@@ -278,25 +89,12 @@ impl Choice for RouteName {
 
     fn name(self) -> &'static str {
         match self {
-            Self::Shortest => "shortest",
-            Self::Ksp => "ksp",
-            Self::UpDown => "up-down",
-            Self::All => "all",
-            Self::Bcube => "bcube",
-            Self::BcubeRotations => "bcube-rotations",
             Self::Lanes(routing) => routing.name(),
+            named => named.into(),
         }
     }
 
     fn about(self) -> &'static str {
-        match self {
-            Self::Shortest => "All shortest paths",
-            Self::Ksp => "The k shortest paths of each pair of switches",
-            Self::UpDown => "Up, then down, through the layers of the topology",
-            Self::All => "All simple paths with at most --max-switches switches",
-            Self::Bcube => "One path per pair of servers of a BCube",
-            Self::BcubeRotations => "One path per rotation of the digits of a BCube",
-            Self::Lanes(_) => "One way for every pair of switches in virtual lanes",
-        }
+        self.get_message().unwrap_or_default()
     }
 }

@@ -2,24 +2,37 @@
 //! nothing is refused in the same words everywhere.
 
 use schemes::failover::FailoverScheme;
+use strum::{EnumMessage, IntoStaticStr};
 use topology::Topology;
 use topology::routes::RoutePolicy;
 
 use crate::choice::Choice;
 
 /// A scheme that tables can be made by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum SchemeKind {
     /// Tagger.
+    #[strum(message = "Tagger (Tagger17): tags rise where a cycle of buffers could close")]
     #[default]
     Tagger,
     /// TTL tagging.
+    #[strum(message = "TTL tagging (TaggerDraft section 4.2): a tag per hop, whatever the routes")]
     Ttl,
     /// Up, then down through the virtual layers of a Flattened Clos.
+    #[strum(
+        message = "Up, then down through the virtual layers of a Flattened Clos keeps the tag, any other turn raises it (FC23 section 3)"
+    )]
     FlattenedClos,
     /// All shortest paths with one tag.
+    #[strum(
+        message = "All shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close"
+    )]
     Ecmp,
     /// The k shortest paths with one tag.
+    #[strum(
+        message = "The k shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close"
+    )]
     Ksp,
     /// A failover scheme.
     Failover(FailoverScheme),
@@ -51,54 +64,17 @@ impl Choice for SchemeKind {
 
     fn name(self) -> &'static str {
         match self {
-            Self::Tagger => "tagger",
-            Self::Ttl => "ttl",
-            Self::FlattenedClos => "flattened-clos",
-            Self::Ecmp => "ecmp",
-            Self::Ksp => "ksp",
             Self::Failover(scheme) => scheme.name(),
+            named => named.into(),
         }
     }
 
     fn about(self) -> &'static str {
-        match self {
-            Self::Tagger => "Tagger (Tagger17): tags rise where a cycle of buffers could close",
-            Self::Ttl => {
-                "TTL tagging (TaggerDraft section 4.2): a tag per hop, whatever the routes"
-            }
-            Self::FlattenedClos => {
-                "Up, then down through the virtual layers of a Flattened Clos keeps the tag, any other turn raises it (FC23 section 3)"
-            }
-            Self::Ecmp => {
-                "All shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close"
-            }
-            Self::Ksp => {
-                "The k shortest paths with one tag, as without a scheme: refused where a cycle of buffers can close"
-            }
-            Self::Failover(scheme) => about_failover(scheme),
-        }
-    }
-}
-
-const fn about_failover(scheme: FailoverScheme) -> &'static str {
-    match scheme {
-        FailoverScheme::Plinko => {
-            "Failover by the way that a packet has come (Stephens15 section 4.3)"
-        }
-        FailoverScheme::Fcp => "Failover by the set of failures that a packet has met",
-        FailoverScheme::MplsFrr => "Failover by the number of the route that a packet follows",
-        FailoverScheme::Edst => {
-            "Failover over edge-disjoint spanning trees (Stephens15 section 4.4)"
-        }
-        FailoverScheme::Adst => {
-            "Failover over arc-disjoint spanning trees toward every destination"
-        }
-        FailoverScheme::DfFi => {
-            "Failover by the way that a packet has come, every packet in one lossless channel (Stephens15 section 5.1)"
-        }
-        FailoverScheme::DfEdst => {
-            "Failover over edge-disjoint spanning trees along an acyclic graph of trees; lossless, and the header says nothing of it (Stephens15 section 5.2)"
-        }
+        let about = match &self {
+            Self::Failover(scheme) => scheme.get_message(),
+            named => named.get_message(),
+        };
+        about.unwrap_or_default()
     }
 }
 

@@ -4,7 +4,7 @@ use device::buffer::{Buffer, BufferCounters, ClassCounters, HeldBack, Refusal, S
 use device::{DeviceDrop, Frame};
 use quantities::{BitRate, Bytes, Nanos, PortId, Priority};
 use serde::{Deserialize, Serialize};
-use wire::ethernet::is_mac_control;
+use wire::pfc::is_mac_control;
 
 /// What a lossless switch lost, by cause, and what it processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -121,7 +121,7 @@ fn egress(config: &EngineConfig) -> Result<Egress, BufferError> {
             port,
             rate: CPU_RATE,
             headroom: CPU_HEADROOM,
-            mac: MacAddr([0; 6]),
+            mac: MacAddr::from([0; 6]),
             reaction: Nanos::default(),
         });
     }

@@ -197,7 +197,7 @@ fn lossless() -> BufferConfig {
         port: PortId::new(number),
         rate: BitRate::new(8_000_000),
         headroom: Bytes::new(200_000),
-        mac: MacAddr([2, 0, 0, 0, 0, number as u8]),
+        mac: MacAddr::from([2, 0, 0, 0, 0, number as u8]),
         reaction: Nanos::new(0),
     };
     let classes = [Priority::new(1)].into_iter().collect();
@@ -230,8 +230,8 @@ fn a_lossless_switch_holds_its_rate_and_speaks_pfc() {
     let (mut numbers, mut pfc) = (Vec::new(), Vec::new());
     while numbers.len() < 100 {
         let (port, bytes) = wires.receive(WAIT).expect("a frame");
-        match pfc::Frame::new_checked(&bytes) {
-            Ok(frame) => pfc.push((port.get(), frame.time(Priority::new(1)).unwrap())),
+        match pfc::Repr::parse(&bytes) {
+            Ok(frame) => pfc.push((port.get(), frame.times[1].unwrap())),
             Err(_) => numbers.push(bytes[20]),
         }
     }
@@ -243,7 +243,7 @@ fn a_lossless_switch_holds_its_rate_and_speaks_pfc() {
     assert_eq!(pfc, [(2, Quanta::MAX), (2, Quanta::RESUME)]);
 
     // The far end of port 1 says stop: nothing leaves until it says go on.
-    let say = |time| pfc::Repr::single(MacAddr([2; 6]), Priority::new(1), time).to_bytes();
+    let say = |time| pfc::Repr::single(MacAddr::from([2; 6]), Priority::new(1), time).to_bytes();
     wires.send(PortId::new(1), &say(Quanta::MAX));
     wires.send(PortId::new(2), &packet);
     assert_eq!(wires.receive(Duration::from_millis(100)), None);

@@ -7,43 +7,50 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 /// The shape of a tree transition graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum TransitionKind {
     /// Packets stay on their tree.
+    #[strum(message = "Packets stay on the tree that they begin on: no failure is survived")]
     NoRes,
     /// Packets change from any tree to any other: a cyclic graph.
+    #[strum(
+        message = "From any tree to any other: refused, for it is cyclic (see the scheme edst)"
+    )]
     NoDfr,
     /// From each tree to the next; packets begin on the first.
+    #[strum(
+        message = "From each tree to the next, beginning on the first: survives one failure less than there are trees"
+    )]
     Line,
     /// From every initial tree to the head of a line of the others.
+    #[strum(
+        message = "From all initial trees to the head of a line of the others: survives as many failures as those are"
+    )]
     T,
     /// Layers, each two trees narrower than the one before; from every tree to all of the next
     /// layer.
+    #[strum(message = "Layers, each two trees narrower than the one before")]
     ALayer,
     /// Layers, each half as wide as the one before; from every tree to all of the next layer.
+    #[strum(message = "Layers, each half as wide as the one before")]
     MLayer,
     /// As `T`; from initial trees to each other as far as cycles, broken at random, leave it.
+    #[strum(message = "As t; among initial trees a random acyclic graph")]
     Rand,
     /// As `T`; from every initial tree to all later ones.
+    #[strum(message = "As t; from every initial tree to all later ones")]
     Max,
 }
 
 impl TransitionKind {
     /// The name on the command line.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoRes => "no-res",
-            Self::NoDfr => "no-dfr",
-            Self::Line => "line",
-            Self::T => "t",
-            Self::ALayer => "a-layer",
-            Self::MLayer => "m-layer",
-            Self::Rand => "rand",
-            Self::Max => "max",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Trees in each layer, if so many are initial.
@@ -78,23 +85,26 @@ impl TransitionKind {
 }
 
 /// In which order a switch tries the trees of one layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray, EnumMessage)]
+#[strum(serialize_all = "kebab-case")]
 pub enum TreeOrder {
     /// Topologically: those first from which most others can be reached.
+    #[strum(
+        serialize = "res",
+        message = "Those first from which most others can be reached"
+    )]
     #[default]
     Resilience,
     /// The shortest from this switch first.
+    #[strum(serialize = "perf", message = "The shortest from the switch first")]
     Performance,
 }
 
 impl TreeOrder {
     /// The name on the command line.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Resilience => "res",
-            Self::Performance => "perf",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -13,6 +13,7 @@ use plan::failover::{
     Target, Write,
 };
 use plan::{Provenance, Tables, Tag};
+use strum::IntoStaticStr;
 use topology::{Fabric, SwitchId, Topology};
 
 use super::channels::among_hosts;
@@ -24,7 +25,8 @@ use layers::Turns;
 use paths::{LanePaths, dfsssp, lash, up_down};
 
 /// A routing with virtual lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum LaneRouting {
     /// First up to a root, then down, along a spanning tree's order of the switches: one lane.
     UpDownAny,
@@ -42,12 +44,8 @@ impl LaneRouting {
 
     /// The name on the command line.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::UpDownAny => "up-down-any",
-            Self::Lash => "lash",
-            Self::Dfsssp => "dfsssp",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

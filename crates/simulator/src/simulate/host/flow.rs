@@ -13,9 +13,7 @@ pub(crate) const HEAD: usize = 60;
 
 /// Writes the IPv4 header's checksum anew.
 pub(crate) fn checksum(head: &mut [u8]) {
-    head[24..26].fill(0);
-    let sum = wire::checksum::checksum(&head[14..34]);
-    head[24..26].copy_from_slice(&sum.to_be_bytes());
+    wire::checksum::fill_ipv4(&mut head[14..34]);
 }
 
 /// What a flow is of a job, if it is any.

@@ -6,7 +6,7 @@
 
 use device::buffer::ETHERNET_OVERHEAD;
 use quantities::Priority;
-use wire::ethernet::is_mac_control;
+use wire::pfc::is_mac_control;
 use wire::pfc::{self, Quanta};
 
 use std::sync::Arc;
@@ -131,7 +131,7 @@ impl Hosts {
             for (shard, hosts) in (0..).zip(&mut split) {
                 hosts.cards.push(match shards[host] == shard {
                     true => card.clone(),
-                    false => Nic::new(card.rate, card.mac.0, card.reaction),
+                    false => Nic::new(card.rate, card.mac.octets(), card.reaction),
                 });
             }
         }
@@ -231,10 +231,8 @@ impl Hosts {
     /// A frame has arrived at a host whose link works.
     pub(crate) fn receive(&mut self, host: usize, now: u64, frame: &[u8]) -> FrameEffect {
         if is_mac_control(frame) {
-            return match pfc::Frame::new_checked(frame) {
-                Ok(frame) => {
-                    FrameEffect::At(self.cards[host].receive_pfc(now, &pfc::Repr::parse(&frame)))
-                }
+            return match pfc::Repr::parse(frame) {
+                Ok(pause) => FrameEffect::At(self.cards[host].receive_pfc(now, &pause)),
                 Err(_) => FrameEffect::Nothing,
             };
         }

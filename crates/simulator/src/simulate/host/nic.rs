@@ -62,7 +62,7 @@ impl Nic {
     pub(crate) fn new(rate: BitRate, mac: [u8; 6], reaction: u64) -> Self {
         Self {
             rate,
-            mac: MacAddr(mac),
+            mac: MacAddr::from(mac),
             up: true,
             reaction,
             free_at: 0,

@@ -40,7 +40,7 @@ pub(crate) fn of_plan(
             port,
             rate: rate.map_or(link.rate, |speed| speed.0),
             headroom: Bytes::default(),
-            mac: MacAddr(topology.port_mac(switch, port)),
+            mac: MacAddr::from(topology.port_mac(switch, port)),
             reaction: Nanos::default(),
         }
     };
@@ -225,7 +225,7 @@ impl LosslessFile {
                 port,
                 rate: own(port).and_then(|p| p.rate).unwrap_or(self.rate).0,
                 headroom: Bytes::default(),
-                mac: MacAddr([2, 0, d1, d0, p1, p0]),
+                mac: MacAddr::from([2, 0, d1, d0, p1, p0]),
                 reaction: Nanos::default(),
             }
         };
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(rates, [50_000_000, 25_000_000]);
         // 10 ms at 25 Mb/s beside what was said.
         assert_eq!(config.ports[1].headroom, Bytes::new(9_000 + 31_250));
-        assert_eq!(config.ports[1].mac, MacAddr([2, 0, 1, 2, 0, 2]));
+        assert_eq!(config.ports[1].mac, MacAddr::from([2, 0, 1, 2, 0, 2]));
         assert_eq!(config.scheduler, Scheduler::Strict);
         assert_eq!(config.lossless.bits(), 0b110);
         device::buffer::Buffer::new(config).expect("it works");
