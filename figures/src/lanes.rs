@@ -163,7 +163,7 @@ const TRIES: usize = 20;
 /// largest of ours.
 const OPENSM_LIMIT: Duration = Duration::from_secs(120);
 /// How often it is looked whether OpenSM has ended.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs OpenSM's DFSSSP on a network that ibsim simulates; `None` where they are missing or fail.
 ///
@@ -229,7 +229,7 @@ impl Ending {
         loop {
             match self.0.try_wait() {
                 Ok(Some(status)) => return Some(status),
-                Ok(None) if Instant::now() < end => std::thread::sleep(LOOK),
+                Ok(None) if Instant::now() < end => std::thread::sleep(POLL_INTERVAL),
                 Ok(None) | Err(_) => return None,
             }
         }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::machine::{peak_memory_of, thread_time};
 
 /// How often the process is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What a process took.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -58,7 +58,7 @@ pub fn watched(mut command: Command, output: &Path) -> io::Result<Option<Process
         if let Ok(open) = fs::read_dir(format!("/proc/{id}/fd")) {
             seen.open_files = seen.open_files.max(Some(open.count()));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     };
     seen.seconds = start.elapsed().as_secs_f64();
     Ok(status.success().then_some(seen))

@@ -10,7 +10,7 @@ use topology::Topology;
 
 use super::fault::{Context, Fault, Status};
 use super::given::Given;
-use super::shard::{Found, Sharding, Work};
+use super::shard::{Sharding, ShareResult, Work};
 use super::terminal::{self, Terminal};
 use super::topo;
 use super::words::counted;
@@ -73,7 +73,7 @@ impl Check {
                 let (walked, seconds) = timed(|| plan::check::walk_share(&tables, &options, share));
                 drop(watch);
                 let walked = walked.map_err(|failure| refuse(&failure, terminal))?;
-                Ok((Found::Check(walked), seconds))
+                Ok((ShareResult::Check(walked), seconds))
             });
         }
         let (outcome, seconds) = timed(|| plan::check(tables, &options));

@@ -67,7 +67,7 @@ struct Kne {
 
 /// What was written.
 #[derive(Serialize)]
-struct Told {
+struct ExportReport {
     switches: usize,
     hosts: usize,
     links: usize,
@@ -137,7 +137,7 @@ impl Common {
             files.push(path);
         }
         let topology = plan.topology();
-        let told = Told {
+        let told = ExportReport {
             switches: topology.switches().len(),
             hosts: topology.hosts().len(),
             links: topology.links().len(),
@@ -148,7 +148,7 @@ impl Common {
     }
 }
 
-fn describe(told: &Told) -> String {
+fn describe(told: &ExportReport) -> String {
     let crossing = match told.crossing {
         0 => String::new(),
         links => format!(", {links} of them between machines"),

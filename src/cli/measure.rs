@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::check;
 use super::fault::Fault;
 use super::figure_folder::write_out;
-use super::shard::{Found, Sharding, Work};
+use super::shard::{Sharding, ShareResult, Work};
 use super::terminal::{self, Terminal};
 use measure::failover::{
     FailureFigure, PartLosses, SetTally, Sets, failure_plots, figures_of_sets, kind_of_sets,
@@ -76,7 +76,7 @@ impl Measure {
                     share_under_failures(topology, failover, (&sets, share), watch.progress())
                 });
                 drop(watch);
-                Ok((Found::Measure(tallies), seconds))
+                Ok((ShareResult::Measure(tallies), seconds))
             });
         }
         let scheme = &tables.provenance.scheme;

@@ -7,7 +7,7 @@ use plan::check::WalkedShare;
 use super::fault::Fault;
 use super::given::Given;
 use super::own;
-use super::shard::{self, Found, Work};
+use super::shard::{self, ShareResult, Work};
 use super::terminal::Terminal;
 use super::{check, figures, measure, simulate};
 use ::measure::failover::SetTally;
@@ -29,7 +29,7 @@ impl Merge {
         if command.is_some_and(|command| figures::COMMANDS_OF_SHARES.contains(&command.as_str())) {
             return Err(figures::start(&own::arguments()));
         }
-        let shares = shard::gather::<Work, Found>(&self.folder)?;
+        let shares = shard::gather::<Work, ShareResult>(&self.folder)?;
         shares.work.hold()?;
         let foreign = || {
             Fault::input(format!(
@@ -43,7 +43,7 @@ impl Merge {
             work @ Work::Check { .. } => {
                 given.refuse_all(&["out"], "here: these are shares of `check`")?;
                 let own = |found| match found {
-                    Found::Check(walked) => Some(walked),
+                    ShareResult::Check(walked) => Some(walked),
                     _ => None,
                 };
                 let walked: Option<Vec<WalkedShare>> = all.map(own).collect();
@@ -51,7 +51,7 @@ impl Merge {
             }
             work @ Work::Measure { .. } => {
                 let own = |found| match found {
-                    Found::Measure(tallies) => Some(tallies),
+                    ShareResult::Measure(tallies) => Some(tallies),
                     _ => None,
                 };
                 let tallies: Option<Vec<Vec<SetTally>>> = all.map(own).collect();
@@ -61,7 +61,7 @@ impl Merge {
             work @ Work::Simulate { .. } => {
                 given.refuse_all(&["out"], "here: these are shares of `simulate`")?;
                 let own = |found| match found {
-                    Found::Simulate(runs) => Some(runs),
+                    ShareResult::Simulate(runs) => Some(runs),
                     _ => None,
                 };
                 let runs: Option<Vec<Vec<SeedRun>>> = all.map(own).collect();

@@ -10,7 +10,7 @@ use simulator::simulate::{SeedRun, simulate_with_progress};
 use spec::Scenario;
 
 use super::fault::{Context, Fault};
-use super::shard::{Found, Sharding, Work};
+use super::shard::{Sharding, ShareResult, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
 use measure::timed;
@@ -60,7 +60,7 @@ impl Seeds<'_> {
         if sharding.wanted() {
             return sharding.run(work()?, terminal, |share| {
                 let (runs, seconds) = timed(|| self.runs(share.index, share.of, terminal));
-                Ok((Found::Simulate(runs?), seconds))
+                Ok((ShareResult::Simulate(runs?), seconds))
             });
         }
         let (runs, seconds) = timed(|| self.runs(0, 1, terminal));

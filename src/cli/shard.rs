@@ -216,7 +216,7 @@ impl Work {
 /// What a share has found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Found {
+pub(super) enum ShareResult {
     /// `check`.
     Check(WalkedShare),
     /// `measure`.
@@ -244,7 +244,7 @@ struct ShareFile<W, F> {
 
 /// What a share's run tells.
 #[derive(Serialize)]
-struct Told {
+struct ShareReport {
     shard: u32,
     of: u32,
     file: String,
@@ -288,7 +288,7 @@ impl Sharding {
             return Err(Fault::input("no share is named").help("--shard I/N -o DIR"));
         };
         let path = Path::new(folder).join(number.file());
-        let told = |done_before| Told {
+        let told = |done_before| ShareReport {
             shard: number.number,
             of: number.of,
             file: path.to_string_lossy().into_owned(),

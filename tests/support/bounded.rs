@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 /// Between two looks whether it has ended.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs a command, started by a function, with its input. One that takes longer than this is killed
 /// with those of its group, and what it had said by then is what the test fails with.
@@ -48,7 +48,7 @@ pub(crate) fn output(
                 text("err")
             );
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     };
     Output {
         status,

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 /// Longest wait for anything.
 const TIMEOUT: Duration = Duration::from_secs(300);
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
 struct Compose {
@@ -119,7 +119,7 @@ impl Services<'_> {
         let deadline = Instant::now() + TIMEOUT;
         while !done() {
             assert!(Instant::now() < deadline, "{name}: {}", self.words(name));
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

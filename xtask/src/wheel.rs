@@ -68,7 +68,7 @@ pub(crate) fn test(root: &Path, shared: bool) -> Result<(), String> {
 }
 
 /// What maturin has made.
-struct Made {
+struct BuiltWheel {
     wheel: PathBuf,
     /// Crates of ours that it compiled, the wheel's aside.
     compiled: Vec<String>,
@@ -111,7 +111,7 @@ fn folder(root: &Path) -> PathBuf {
 }
 
 /// Builds the wheel.
-fn build(root: &Path, python: &Python, release: bool) -> Result<Made, String> {
+fn build(root: &Path, python: &Python, release: bool) -> Result<BuiltWheel, String> {
     let place = folder(root);
     let _ = fs::remove_dir_all(&place);
     fs::create_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
@@ -139,7 +139,7 @@ fn build(root: &Path, python: &Python, release: bool) -> Result<Made, String> {
         .find(|path| path.extension().is_some_and(|e| e == "whl"))
         .ok_or_else(|| format!("maturin left no wheel in {}", place.display()))?;
     let compiled = compiled(&said);
-    Ok(Made { wheel, compiled })
+    Ok(BuiltWheel { wheel, compiled })
 }
 
 /// Crates of ours that cargo says it compiled, the wheel's aside.

@@ -242,11 +242,11 @@ impl<'j> Reader<'j> {
             .enumerate()
             .map(|(i, h)| (h.id, i))
             .collect();
-        let mut parts = Parts::default();
+        let mut parts = FieldLists::default();
         let mut placed: BTreeMap<usize, Vec<Projection>> = BTreeMap::new();
         self.stack_parts(&types, &by_id, &mut parts, &mut placed)?;
         self.union_parts(&types, &by_id, &mut parts, &mut placed)?;
-        let mut metadata = Parts::default();
+        let mut metadata = FieldLists::default();
         let mut standard = None;
         for (i, h) in self.json.headers.iter().enumerate() {
             let &(header, record) = types
@@ -336,7 +336,7 @@ impl<'j> Reader<'j> {
         &mut self,
         types: &HeaderTypes<'_>,
         by_id: &BTreeMap<i64, usize>,
-        parts: &mut Parts,
+        parts: &mut FieldLists,
         placed: &mut BTreeMap<usize, Vec<Projection>>,
     ) -> Read<()> {
         for s in &self.json.header_stacks {
@@ -372,7 +372,7 @@ impl<'j> Reader<'j> {
         &mut self,
         types: &HeaderTypes<'_>,
         by_id: &BTreeMap<i64, usize>,
-        parts: &mut Parts,
+        parts: &mut FieldLists,
         placed: &mut BTreeMap<usize, Vec<Projection>>,
     ) -> Read<()> {
         let mut union_types = BTreeMap::new();
@@ -494,7 +494,7 @@ impl<'j> Reader<'j> {
             .collect()
     }
 
-    fn name_stacks_and_unions(&mut self, parts: &Parts) -> Read<()> {
+    fn name_stacks_and_unions(&mut self, parts: &FieldLists) -> Read<()> {
         let hdr = self.blocks[0];
         for (i, f) in (0u32..).zip(&parts.fields) {
             if let Some(Type::Stack { element, size }) = self.program.types.get(f.ty) {
@@ -549,12 +549,12 @@ type HeaderTypes<'j> = BTreeMap<&'j str, (TypeId, TypeId)>;
 
 /// Fields of one of the three variables while they are collected.
 #[derive(Default)]
-struct Parts {
+struct FieldLists {
     fields: Vec<Field>,
     unions: Vec<(String, Vec<Projection>)>,
 }
 
-impl Parts {
+impl FieldLists {
     fn add(&mut self, name: &str, ty: TypeId) -> Projection {
         let i = u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
         self.fields.push(Field {

@@ -7,7 +7,7 @@ use prost::Message as _;
 use tonic::{Code, Status};
 
 use super::Verdict;
-use super::bench::{Bench, Outcome, name, one};
+use super::bench::{Outcome, TestBed, name, one};
 
 const DETAILS: &str = "a failed batch is UNKNOWN with one p4.Error per update, in order (12.3)";
 const CONTINUE: &str = "CONTINUE_ON_ERROR tries every update (12.2)";
@@ -16,7 +16,7 @@ const SERIAL: &str = "concurrent batches have the effect of some order of them (
 const SIZE: &str = "a server receives messages of at least 4 MB (guidelines)";
 
 /// All of them.
-pub(super) async fn check(bench: &mut Bench) {
+pub(super) async fn check(bench: &mut TestBed) {
     details(bench).await;
     continue_on_error(bench).await;
     for (mode, check) in [
@@ -31,7 +31,7 @@ pub(super) async fn check(bench: &mut Bench) {
     }
 }
 
-fn insert(bench: &Bench, number: u32) -> v1::Update {
+fn insert(bench: &TestBed, number: u32) -> v1::Update {
     one(
         update::Type::Insert,
         Kind::TableEntry(bench.numbered(number)),
@@ -39,7 +39,7 @@ fn insert(bench: &Bench, number: u32) -> v1::Update {
 }
 
 /// A batch of three in which the second fails: it is there already.
-async fn with_failure(bench: &Bench, base: u32, mode: Atomicity) -> Result<(), Status> {
+async fn with_failure(bench: &TestBed, base: u32, mode: Atomicity) -> Result<(), Status> {
     let _ = bench.write(vec![insert(bench, base + 1)]).await;
     let batch = (base..base + 3)
         .map(|number| insert(bench, number))
@@ -48,7 +48,7 @@ async fn with_failure(bench: &Bench, base: u32, mode: Atomicity) -> Result<(), S
 }
 
 /// Which of the three are there.
-async fn there(bench: &Bench, base: u32) -> Vec<bool> {
+async fn there(bench: &TestBed, base: u32) -> Vec<bool> {
     let mut found = Vec::new();
     for number in base..base + 3 {
         let held = bench.entries(bench.numbered(number)).await;
@@ -77,7 +77,7 @@ fn listed(codes: &[Code]) -> String {
         .join(", ")
 }
 
-async fn details(bench: &mut Bench) {
+async fn details(bench: &mut TestBed) {
     let result = with_failure(bench, 0x2000, Atomicity::ContinueOnError).await;
     let Err(status) = result else {
         bench.judge(20, "a batch with a failure", false, "OK", DETAILS);
@@ -128,7 +128,7 @@ async fn details(bench: &mut Bench) {
     );
 }
 
-async fn continue_on_error(bench: &mut Bench) {
+async fn continue_on_error(bench: &mut TestBed) {
     let _ = with_failure(bench, 0x2100, Atomicity::ContinueOnError).await;
     let found = there(bench, 0x2100).await;
     bench.judge(
@@ -140,7 +140,7 @@ async fn continue_on_error(bench: &mut Bench) {
     );
 }
 
-async fn atomic(bench: &mut Bench, mode: Atomicity, check: &'static str) {
+async fn atomic(bench: &mut TestBed, mode: Atomicity, check: &'static str) {
     let base = 0x2200 + 0x100 * mode as u32;
     let result = with_failure(bench, base, mode).await;
     let outcome = Outcome::of_any(&result);
@@ -182,7 +182,7 @@ async fn atomic(bench: &mut Bench, mode: Atomicity, check: &'static str) {
 }
 
 /// Eight batches with the same twenty keys: every key is inserted by exactly one of them.
-async fn concurrent(bench: &mut Bench) {
+async fn concurrent(bench: &mut TestBed) {
     let batches = (0..8).map(|_| {
         let batch: Vec<v1::Update> = (0x5000..0x5014).map(|n| insert(bench, n)).collect();
         bench.write(batch)
@@ -218,7 +218,7 @@ async fn concurrent(bench: &mut Bench) {
     );
 }
 
-async fn large(bench: &mut Bench) {
+async fn large(bench: &mut TestBed) {
     let note = vec![b'n'; 1000];
     let update = |number| {
         let entry = v1::TableEntry {

@@ -28,7 +28,7 @@ pub(super) const SOON: Duration = Duration::from_secs(3);
 pub(super) const NEVER: Duration = Duration::from_millis(300);
 
 /// A server under trial.
-pub(super) struct Bench {
+pub(super) struct TestBed {
     pub(super) connection: Connection,
     pub(super) endpoint: Endpoint,
     pub(super) options: ConformOptions,
@@ -105,7 +105,7 @@ impl Stream {
     }
 }
 
-impl Bench {
+impl TestBed {
     pub(super) async fn open(
         endpoint: &Endpoint,
         options: &ConformOptions,

@@ -7,7 +7,7 @@ use p4runtime::p4::v1::{self, entity::Entity as Kind, table_action, update};
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, Outcome, SOON, StreamEvent, exact, id_of};
+use super::bench::{Outcome, SOON, StreamEvent, TestBed, exact, id_of};
 
 const DEFAULT: &str = "a default entry is only ever modified; without an action it is reset; a const default action is PERMISSION_DENIED (9.1.3)";
 const CONSTANT: &str = "tables with const entries take no writes (PERMISSION_DENIED), but their direct resources do (9.1.4)";
@@ -17,7 +17,7 @@ const SNAPSHOT: &str = "INSERT of what is there is ALREADY_EXISTS, MODIFY and DE
 const TIMEOUT: &str = "an entry that no packet hits for its timeout is notified, again and again; time_since_last_hit is read when asked for (9.1.8, 16.4)";
 
 /// All of them.
-pub(super) async fn check(bench: &mut Bench) {
+pub(super) async fn check(bench: &mut TestBed) {
     defaults(bench).await;
     constants(bench).await;
     scopes(bench).await;
@@ -25,7 +25,7 @@ pub(super) async fn check(bench: &mut Bench) {
     timeouts(bench).await;
 }
 
-fn default_of(bench: &Bench, table: &str, action: Option<v1::Action>) -> v1::TableEntry {
+fn default_of(bench: &TestBed, table: &str, action: Option<v1::Action>) -> v1::TableEntry {
     v1::TableEntry {
         table_id: bench.table(table),
         is_default_action: true,
@@ -36,9 +36,10 @@ fn default_of(bench: &Bench, table: &str, action: Option<v1::Action>) -> v1::Tab
     }
 }
 
-async fn defaults(bench: &mut Bench) {
-    let to =
-        |bench: &Bench, port: u8| default_of(bench, "ageing", Some(bench.call("send", &[&[port]])));
+async fn defaults(bench: &mut TestBed) {
+    let to = |bench: &TestBed, port: u8| {
+        default_of(bench, "ageing", Some(bench.call("send", &[&[port]])))
+    };
     for (check, kind) in [
         ("INSERT of a default entry", update::Type::Insert),
         ("DELETE of a default entry", update::Type::Delete),
@@ -114,7 +115,7 @@ async fn defaults(bench: &mut Bench) {
     );
 }
 
-async fn held_default(bench: &Bench, table: &str) -> Option<v1::Action> {
+async fn held_default(bench: &TestBed, table: &str) -> Option<v1::Action> {
     let entries = bench.entries(default_of(bench, table, None)).await.ok()?;
     let action = entries
         .into_iter()
@@ -126,7 +127,7 @@ async fn held_default(bench: &Bench, table: &str) -> Option<v1::Action> {
     }
 }
 
-async fn constants(bench: &mut Bench) {
+async fn constants(bench: &mut TestBed) {
     let table_id = bench.table("constant");
     let all = v1::TableEntry {
         table_id,
@@ -202,7 +203,7 @@ async fn constants(bench: &mut Bench) {
     initial(bench).await;
 }
 
-async fn initial(bench: &mut Bench) {
+async fn initial(bench: &mut TestBed) {
     let entry = |value: u8, port: u8| v1::TableEntry {
         table_id: bench.table("initial"),
         r#match: vec![exact(1, &[value])],
@@ -255,8 +256,8 @@ async fn initial(bench: &mut Bench) {
     );
 }
 
-async fn scopes(bench: &mut Bench) {
-    let with = |bench: &Bench, number: u8, action: v1::Action| v1::TableEntry {
+async fn scopes(bench: &mut TestBed) {
+    let with = |bench: &TestBed, number: u8, action: v1::Action| v1::TableEntry {
         action: Some(v1::TableAction {
             r#type: Some(table_action::Type::Action(action)),
         }),
@@ -374,7 +375,7 @@ async fn scopes(bench: &mut Bench) {
     }
 }
 
-async fn snapshots(bench: &mut Bench) {
+async fn snapshots(bench: &mut TestBed) {
     let noted = v1::TableEntry {
         metadata: b"note".to_vec().into(),
         ..bench.exact(&[0x17], &[1], 1)
@@ -466,7 +467,7 @@ async fn snapshots(bench: &mut Bench) {
     );
 }
 
-async fn timeouts(bench: &mut Bench) {
+async fn timeouts(bench: &mut TestBed) {
     let entry = v1::TableEntry {
         table_id: bench.table("ageing"),
         r#match: vec![exact(1, &[0x19])],
@@ -542,7 +543,7 @@ async fn timeouts(bench: &mut Bench) {
 }
 
 /// The id of an extern of the program, by its last name.
-pub(super) fn profile(bench: &Bench) -> u32 {
+pub(super) fn profile(bench: &TestBed) -> u32 {
     id_of(
         bench.info().action_profiles.iter().map(|p| &p.preamble),
         "choice",

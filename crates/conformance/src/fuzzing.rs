@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::Verdict;
-use super::bench::Bench;
+use super::bench::TestBed;
 use crate::fuzz::{FuzzConfig, FuzzError, fuzz};
 
 /// Updates in one batch at most. A batch that is refused as a whole lists every update in a header,
@@ -43,7 +43,7 @@ pub struct FuzzOptions {
 }
 
 /// Fuzzes a server on which the conformance program was just loaded.
-pub(super) async fn check(bench: &mut Bench, options: FuzzOptions) -> Fuzzing {
+pub(super) async fn check(bench: &mut TestBed, options: FuzzOptions) -> Fuzzing {
     let mut done = Fuzzing {
         seed: options.seed,
         ..Fuzzing::default()

@@ -8,7 +8,7 @@ use p4runtime::p4::v1::{
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, exact};
+use super::bench::{TestBed, exact};
 use super::entries::profile;
 
 const MEMBERS: &str = "members and groups with weights and watch ports are written and read back; a group may be empty; what is referred to cannot be deleted (9.2)";
@@ -24,7 +24,7 @@ const TRIED_PORTS: std::ops::RangeInclusive<u8> = 1..=64;
 type Ports = Result<[u8; 2], String>;
 
 /// All of them.
-pub(super) async fn check(bench: &mut Bench) {
+pub(super) async fn check(bench: &mut TestBed) {
     members(bench).await;
     let ports = find_ports(bench).await;
     groups(bench, &ports).await;
@@ -32,7 +32,7 @@ pub(super) async fn check(bench: &mut Bench) {
     replication(bench, &ports).await;
 }
 
-fn member(bench: &Bench, id: u32, port: u8) -> Kind {
+fn member(bench: &TestBed, id: u32, port: u8) -> Kind {
     Kind::ActionProfileMember(v1::ActionProfileMember {
         action_profile_id: profile(bench),
         member_id: id,
@@ -49,7 +49,7 @@ fn in_group(member_id: u32, weight: i32, port: Option<u8>) -> action_profile_gro
     }
 }
 
-fn group(bench: &Bench, id: u32, members: Vec<action_profile_group::Member>) -> Kind {
+fn group(bench: &TestBed, id: u32, members: Vec<action_profile_group::Member>) -> Kind {
     Kind::ActionProfileGroup(v1::ActionProfileGroup {
         action_profile_id: profile(bench),
         group_id: id,
@@ -59,7 +59,7 @@ fn group(bench: &Bench, id: u32, members: Vec<action_profile_group::Member>) -> 
 }
 
 /// Whether an entity reads back as it was written, but for its form.
-async fn reads_back(bench: &Bench, written: &Kind, query: Kind) -> (bool, String) {
+async fn reads_back(bench: &TestBed, written: &Kind, query: Kind) -> (bool, String) {
     let canonical = |kind: &Kind| {
         entity::canonical(&entity::wrap(kind.clone()), bench.index())
             .ok()
@@ -91,7 +91,7 @@ async fn reads_back(bench: &Bench, written: &Kind, query: Kind) -> (bool, String
 
 /// Two ports that the server has: those that were named, else the first that a group may watch.
 /// What was seen where there are none.
-async fn find_ports(bench: &Bench) -> Ports {
+async fn find_ports(bench: &TestBed) -> Ports {
     if let Some(named) = bench.options.ports {
         return Ok(named);
     }
@@ -119,14 +119,14 @@ async fn find_ports(bench: &Bench) -> Ports {
     ))
 }
 
-async fn members(bench: &mut Bench) {
+async fn members(bench: &mut TestBed) {
     for id in 1..=3 {
         let outcome = bench.put(update::Type::Insert, member(bench, id, 1)).await;
         bench.demand(18, "INSERT of a member", &outcome, &[Code::Ok], MEMBERS);
     }
 }
 
-async fn groups(bench: &mut Bench, ports: &Ports) {
+async fn groups(bench: &mut TestBed, ports: &Ports) {
     let weighted = group(bench, 1, vec![in_group(1, 2, None), in_group(2, 1, None)]);
     let mut groups = vec![("a group with weights", weighted)];
     let watch = "a group with watch ports";
@@ -193,7 +193,7 @@ async fn groups(bench: &mut Bench, ports: &Ports) {
     }
 }
 
-async fn one_shot(bench: &mut Bench, ports: &Ports) {
+async fn one_shot(bench: &mut TestBed, ports: &Ports) {
     let [one, two] = ports.clone().unwrap_or([1, 2]);
     let action = |port: u8, weight| v1::ActionProfileAction {
         action: Some(bench.call("send", &[&[port]])),
@@ -252,7 +252,7 @@ async fn one_shot(bench: &mut Bench, ports: &Ports) {
 }
 
 /// Removes what [`members`] and [`groups`] made, and the entry that a server may have let in.
-async fn clear(bench: &Bench) {
+async fn clear(bench: &TestBed) {
     let entry = Kind::TableEntry(v1::TableEntry {
         table_id: bench.table("choosing"),
         r#match: vec![exact(1, &[1])],
@@ -305,7 +305,7 @@ fn clone(session_id: u32, replicas: Vec<v1::Replica>) -> Kind {
     }))
 }
 
-async fn replication(bench: &mut Bench, ports: &Ports) {
+async fn replication(bench: &mut TestBed, ports: &Ports) {
     let [first, second] = ports.clone().unwrap_or([1, 2]);
     let two = || copies(&[(first, 1), (second, 1)]);
     for (check, kind, query) in [

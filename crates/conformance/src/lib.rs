@@ -37,7 +37,7 @@ use p4front::source::SourceMap;
 use serde::Serialize;
 use thiserror::Error;
 
-use bench::Bench;
+use bench::TestBed;
 use controlplane::desired::DesiredPipeline;
 use controlplane::devices::ConfigFormat;
 use controlplane::{Endpoint, RemoteError};
@@ -245,7 +245,7 @@ pub async fn run(
     options: &ConformOptions,
     watch: Watch<'_>,
 ) -> Result<Conformance, ConformError> {
-    let mut bench = Bench::open(endpoint, options, program()?).await?;
+    let mut bench = TestBed::open(endpoint, options, program()?).await?;
     watch("before a program");
     pipeline::before_any(&mut bench).await;
     watch("loading the program");

@@ -7,7 +7,7 @@ use p4runtime::p4::v1::{
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, NEVER, SOON, StreamEvent, id_of};
+use super::bench::{NEVER, SOON, StreamEvent, TestBed, id_of};
 
 const OUT: &str = "packet-out metadata matches the P4Info exactly, else the packet is dropped, perhaps with a StreamError, and the stream stays (16.1, 16.6)";
 const IN: &str =
@@ -17,7 +17,7 @@ const DIGEST: &str = "digest lists go to the primary once they are asked for (9.
 const LIST: &str = "a digest list";
 
 /// All of them.
-pub(super) async fn check(bench: &mut Bench) {
+pub(super) async fn check(bench: &mut TestBed) {
     let takes = takes_packets_out(bench).await;
     packets_out(bench, &takes).await;
     packet_in(bench).await;
@@ -27,7 +27,7 @@ pub(super) async fn check(bench: &mut Bench) {
 /// Whether packets out get anywhere. A server that has no port for the controller takes none, which
 /// is its configuration, no fault; who names that port ([`super::ConformOptions::cpu_port`]) says
 /// that it has one.
-async fn takes_packets_out(bench: &mut Bench) -> Result<(), String> {
+async fn takes_packets_out(bench: &mut TestBed) -> Result<(), String> {
     let named = bench.options.cpu_port.is_some();
     let Some((_, stream)) = bench.primary.as_mut().filter(|_| !named) else {
         return Ok(());
@@ -72,7 +72,7 @@ fn to_port(port: u16, kind: u16) -> Update {
     packet_out(vec![(1, vec![0xff, 0xff]), (2, port)], kind)
 }
 
-async fn packets_out(bench: &mut Bench, takes: &Result<(), String>) {
+async fn packets_out(bench: &mut TestBed, takes: &Result<(), String>) {
     let mark = || (1, vec![0xff, 0xff]);
     let cases = [
         ("a packet out without metadata", Vec::new()),
@@ -130,7 +130,7 @@ async fn packets_out(bench: &mut Bench, takes: &Result<(), String>) {
     bench.judge(27, after, alive, heard.describe(), OUT);
 }
 
-async fn packet_in(bench: &mut Bench) {
+async fn packet_in(bench: &mut TestBed) {
     let check = "a packet for the controller's port";
     let Some(port) = bench.options.cpu_port else {
         let seen = "which port leads to the controller was not said (--cpu-port)";
@@ -167,7 +167,7 @@ async fn packet_in(bench: &mut Bench) {
     bench.judge(27, check, right, heard.describe(), IN);
 }
 
-async fn digest(bench: &mut Bench, takes: &Result<(), String>) {
+async fn digest(bench: &mut TestBed, takes: &Result<(), String>) {
     let digest_id = id_of(bench.info().digests.iter().map(|d| &d.preamble), "note_t");
     let entry = v1::DigestEntry {
         digest_id,
@@ -229,7 +229,7 @@ async fn digest(bench: &mut Bench, takes: &Result<(), String>) {
 }
 
 /// A packet of which the program sends a digest.
-async fn digest_list(bench: &mut Bench, digest_id: u32) {
+async fn digest_list(bench: &mut TestBed, digest_id: u32) {
     let heard = match &mut bench.primary {
         Some((_, stream)) => {
             stream.say(to_port(1, 0x8888)).await;

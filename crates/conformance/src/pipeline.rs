@@ -7,7 +7,7 @@ use p4runtime::p4::v1::{self, entity::Entity as Kind, update};
 use tonic::{Code, Status};
 
 use super::Verdict;
-use super::bench::{Bench, Outcome};
+use super::bench::{Outcome, TestBed};
 
 const BEFORE: &str = "before any Set, Get answers an unset config and no error; everything else is FAILED_PRECONDITION (14, 15)";
 const GET: &str = "Get answers what each response type names; the cookie comes back (15)";
@@ -19,7 +19,7 @@ const RECONCILE: &str =
 const VERSION: &str = "Capabilities names the full semantic version (17)";
 
 async fn get(
-    bench: &Bench,
+    bench: &TestBed,
     kind: ResponseType,
 ) -> Result<Option<v1::ForwardingPipelineConfig>, Status> {
     let device = bench.endpoint.device_id;
@@ -27,7 +27,7 @@ async fn get(
 }
 
 /// What can only be asked of a server without a program.
-pub(super) async fn before_any(bench: &mut Bench) {
+pub(super) async fn before_any(bench: &mut TestBed) {
     let version = bench.api_version().to_owned();
     let parts: Vec<&str> = version.split('.').collect();
     let full = parts.len() == 3 && parts.iter().take(2).all(|part| part.parse::<u32>().is_ok());
@@ -72,7 +72,7 @@ pub(super) async fn before_any(bench: &mut Bench) {
 }
 
 /// The others.
-pub(super) async fn check(bench: &mut Bench) {
+pub(super) async fn check(bench: &mut TestBed) {
     answers(bench).await;
     verify(bench).await;
     save_and_commit(bench).await;
@@ -80,7 +80,7 @@ pub(super) async fn check(bench: &mut Bench) {
     broken(bench).await;
 }
 
-async fn answers(bench: &mut Bench) {
+async fn answers(bench: &mut TestBed) {
     let ours = bench.config();
     let same_cookie = |c: &v1::ForwardingPipelineConfig| c.cookie == ours.cookie;
     let has =
@@ -128,7 +128,7 @@ async fn answers(bench: &mut Bench) {
     );
 }
 
-async fn verify(bench: &mut Bench) {
+async fn verify(bench: &mut TestBed) {
     let entry = Kind::TableEntry(bench.exact(&[0x25], &[1], 1));
     let _ = bench.put(update::Type::Insert, entry).await;
     let outcome = Outcome::of(
@@ -210,7 +210,7 @@ async fn verify(bench: &mut Bench) {
     );
 }
 
-async fn save_and_commit(bench: &mut Bench) {
+async fn save_and_commit(bench: &mut TestBed) {
     let outcome = Outcome::of(bench.set_pipeline(Action::Commit, None).await);
     bench.demand(25, "COMMIT of nothing", &outcome, &[Code::NotFound], SAVE);
     bench.look().await;
@@ -238,7 +238,7 @@ async fn save_and_commit(bench: &mut Bench) {
     bench.look().await;
 }
 
-async fn reconcile(bench: &mut Bench) {
+async fn reconcile(bench: &mut TestBed) {
     let entry = Kind::TableEntry(bench.exact(&[0x26], &[1], 1));
     let _ = bench.put(update::Type::Insert, entry).await;
     let outcome = Outcome::of(
@@ -269,7 +269,7 @@ async fn reconcile(bench: &mut Bench) {
     bench.look().await;
 }
 
-async fn broken(bench: &mut Bench) {
+async fn broken(bench: &mut TestBed) {
     for (check, action) in [
         (
             "VERIFY_AND_SAVE of a broken device config",

@@ -4,7 +4,7 @@ use p4runtime::p4::v1::{self, entity::Entity as Kind, update};
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, Outcome, id_of, key, one};
+use super::bench::{Outcome, TestBed, id_of, key, one};
 use super::values::{mixed, ternary};
 
 const WILDCARD: &str = "table id 0 with no other filter reads all tables; action, priority and metadata filter; default entries only when asked for; an empty entity is INVALID_ARGUMENT (9.1.6, 13.2)";
@@ -15,7 +15,7 @@ const DATA: &str = "counters, meters, registers and value sets are read and writ
 const LARGE_COUNT: u32 = 20_000;
 
 /// All of them.
-pub(super) async fn check(bench: &mut Bench) {
+pub(super) async fn check(bench: &mut TestBed) {
     wildcards(bench).await;
     data(bench).await;
     if !bench.options.quick {
@@ -23,7 +23,7 @@ pub(super) async fn check(bench: &mut Bench) {
     }
 }
 
-async fn count(bench: &Bench, filter: v1::TableEntry) -> Result<usize, Outcome> {
+async fn count(bench: &TestBed, filter: v1::TableEntry) -> Result<usize, Outcome> {
     match bench.entries(filter).await {
         Ok(entries) => Ok(entries.len()),
         Err(status) => Err(Outcome::of(Err(status))),
@@ -37,7 +37,7 @@ fn seen(count: &Result<usize, Outcome>) -> String {
     }
 }
 
-async fn wildcards(bench: &mut Bench) {
+async fn wildcards(bench: &mut TestBed) {
     let noted = v1::TableEntry {
         metadata: b"mine".to_vec().into(),
         ..bench.exact(&[2], &[1], 2)
@@ -161,7 +161,7 @@ async fn wildcards(bench: &mut Bench) {
     );
 }
 
-fn extern_id(bench: &Bench, name: &str) -> u32 {
+fn extern_id(bench: &TestBed, name: &str) -> u32 {
     let info = bench.info();
     let preambles = info.counters.iter().map(|c| &c.preamble);
     let preambles = preambles
@@ -171,7 +171,7 @@ fn extern_id(bench: &Bench, name: &str) -> u32 {
     id_of(preambles, name)
 }
 
-async fn data(bench: &mut Bench) {
+async fn data(bench: &mut TestBed) {
     let index = Some(v1::Index { index: 3 });
     let counter = v1::CounterEntry {
         counter_id: extern_id(bench, "cells"),
@@ -240,7 +240,7 @@ async fn data(bench: &mut Bench) {
     direct(bench, config).await;
 }
 
-async fn direct(bench: &mut Bench, config: v1::MeterConfig) {
+async fn direct(bench: &mut TestBed, config: v1::MeterConfig) {
     let lpm = v1::TableEntry {
         table_id: bench.table("lpm_match"),
         r#match: vec![key(
@@ -283,7 +283,7 @@ async fn direct(bench: &mut Bench, config: v1::MeterConfig) {
 }
 
 /// MODIFY, then a Read of the same.
-async fn written_and_read(bench: &mut Bench, check: &'static str, entity: Kind) {
+async fn written_and_read(bench: &mut TestBed, check: &'static str, entity: Kind) {
     let outcome = bench.put(update::Type::Modify, entity.clone()).await;
     if outcome.code == Code::Unimplemented {
         return bench.note(24, check, Verdict::Fail, outcome.to_string(), DATA);
@@ -336,7 +336,7 @@ fn without_value(entity: Kind) -> Kind {
     }
 }
 
-async fn large(bench: &mut Bench) {
+async fn large(bench: &mut TestBed) {
     let mut written = 0;
     for base in (0x1_0000..0x1_0000 + LARGE_COUNT).step_by(1000) {
         let batch = (base..base + 1000)

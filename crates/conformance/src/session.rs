@@ -8,7 +8,7 @@ use p4runtime::p4::v1::{self, entity::Entity as Kind, update};
 use tonic::Code;
 
 use super::Verdict;
-use super::bench::{Bench, NEVER, Outcome, SOON, Stream, StreamEvent, one};
+use super::bench::{NEVER, Outcome, SOON, Stream, StreamEvent, TestBed, one};
 
 /// Streams that a server is asked to hold at a time.
 const STREAMS: u128 = 200;
@@ -27,7 +27,7 @@ const ROLES: &str =
 const ORDER: &str = "checks go: NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION (12, 14)";
 
 /// All of them.
-pub(super) async fn check(bench: &mut Bench) {
+pub(super) async fn check(bench: &mut TestBed) {
     unset_ids(bench).await;
     duplicates_and_strangers(bench).await;
     primaries_and_backups(bench).await;
@@ -39,14 +39,14 @@ pub(super) async fn check(bench: &mut Bench) {
     }
 }
 
-fn harmless(bench: &Bench, number: u8) -> v1::Update {
+fn harmless(bench: &TestBed, number: u8) -> v1::Update {
     one(
         update::Type::Insert,
         Kind::TableEntry(bench.exact(&[number], &[1], 1)),
     )
 }
 
-async fn write_as(bench: &Bench, who: &Identity, number: u8) -> Outcome {
+async fn write_as(bench: &TestBed, who: &Identity, number: u8) -> Outcome {
     let update = harmless(bench, number);
     Outcome::of(
         bench
@@ -55,7 +55,7 @@ async fn write_as(bench: &Bench, who: &Identity, number: u8) -> Outcome {
     )
 }
 
-async fn unset_ids(bench: &mut Bench) {
+async fn unset_ids(bench: &mut TestBed) {
     let who = bench.who(None);
     let (first, heard) = bench.enter(&who).await;
     let (second, heard_too) = bench.enter(&who).await;
@@ -78,7 +78,7 @@ async fn unset_ids(bench: &mut Bench) {
     drop((first, second));
 }
 
-async fn duplicates_and_strangers(bench: &mut Bench) {
+async fn duplicates_and_strangers(bench: &mut TestBed) {
     let me = bench.me();
     let (stream, heard) = bench.enter(&me).await;
     bench.judge(
@@ -133,11 +133,11 @@ async fn duplicates_and_strangers(bench: &mut Bench) {
 }
 
 /// A stream that must be there for what follows.
-async fn enter(bench: &Bench, id: ElectionId) -> (Option<Stream>, StreamEvent) {
+async fn enter(bench: &TestBed, id: ElectionId) -> (Option<Stream>, StreamEvent) {
     bench.enter(&bench.who(Some(id))).await
 }
 
-async fn primaries_and_backups(bench: &mut Bench) {
+async fn primaries_and_backups(bench: &mut TestBed) {
     let Some((top, primary)) = bench.primary.take() else {
         return bench.note(1, "a primary", Verdict::Skip, "we are not primary", ALONE);
     };
@@ -236,13 +236,13 @@ async fn primaries_and_backups(bench: &mut Bench) {
     again(bench).await;
 }
 
-async fn again(bench: &mut Bench) {
+async fn again(bench: &mut TestBed) {
     if let Err(error) = bench.reclaim().await {
         bench.died(&error);
     }
 }
 
-async fn roles(bench: &mut Bench) {
+async fn roles(bench: &mut TestBed) {
     let id = bench
         .me()
         .election_id
@@ -309,7 +309,7 @@ async fn roles(bench: &mut Bench) {
 }
 
 /// The old primary's batch is under way while a new one takes over: what the new one reads stays.
-async fn hand_over(bench: &mut Bench) {
+async fn hand_over(bench: &mut TestBed) {
     let me = bench.me();
     let updates = (0..2000).map(|n| {
         one(
@@ -353,7 +353,7 @@ async fn hand_over(bench: &mut Bench) {
     again(bench).await;
 }
 
-async fn count(bench: &Bench) -> Option<usize> {
+async fn count(bench: &TestBed) -> Option<usize> {
     let filter = v1::TableEntry {
         table_id: bench.table("exact_match"),
         ..Default::default()
@@ -365,7 +365,7 @@ async fn count(bench: &Bench) -> Option<usize> {
         .map(|entries| entries.len())
 }
 
-async fn order_of_checks(bench: &mut Bench) {
+async fn order_of_checks(bench: &mut TestBed) {
     let wrong = Identity {
         device_id: bench.endpoint.device_id.wrapping_add(0x00c0_ffee),
         ..bench.who(Some(ElectionId(1)))
@@ -399,7 +399,7 @@ async fn order_of_checks(bench: &mut Bench) {
     );
 }
 
-async fn many_streams(bench: &mut Bench) {
+async fn many_streams(bench: &mut TestBed) {
     let mut streams = Vec::new();
     let mut refusal = None;
     for number in 1..=STREAMS {

@@ -5,20 +5,20 @@ use p4runtime::p4::v1::{
 };
 use tonic::Code;
 
-use super::bench::{Bench, exact, key};
+use super::bench::{TestBed, exact, key};
 
 const BYTES: &str = "any amount of leading zeros is taken; the empty string and values too wide are OUT_OF_RANGE (8.3; 9.1.1 and 9.1.2 say INVALID_ARGUMENT); answers are in the shortest form";
 const NORMAL: &str = "a key that matches everything is left out; bits outside prefix or mask are 0; low <= high; else INVALID_ARGUMENT (9.1.1)";
 const PRIORITY: &str = "a priority above 0 with ternary, range or optional keys, and none otherwise; else INVALID_ARGUMENT (9.1.1)";
 
 /// All of them.
-pub(super) async fn check(bench: &mut Bench) {
+pub(super) async fn check(bench: &mut TestBed) {
     bytes(bench).await;
     normal_forms(bench).await;
     priorities(bench).await;
 }
 
-async fn bytes(bench: &mut Bench) {
+async fn bytes(bench: &mut TestBed) {
     let padded = bench.exact(&[0, 0, 0, 7], &[0, 0, 9], 1);
     let outcome = bench
         .put(update::Type::Insert, Kind::TableEntry(padded))
@@ -94,7 +94,7 @@ async fn bytes(bench: &mut Bench) {
     }
 }
 
-fn lpm(bench: &Bench, value: &[u8], prefix_len: i32) -> v1::TableEntry {
+fn lpm(bench: &TestBed, value: &[u8], prefix_len: i32) -> v1::TableEntry {
     v1::TableEntry {
         table_id: bench.table("lpm_match"),
         r#match: vec![key(
@@ -114,7 +114,7 @@ fn lpm(bench: &Bench, value: &[u8], prefix_len: i32) -> v1::TableEntry {
 }
 
 /// An entry of `mixed_match`: the exact key, and these.
-pub(super) fn mixed(bench: &Bench, keys: Vec<v1::FieldMatch>, priority: i32) -> v1::TableEntry {
+pub(super) fn mixed(bench: &TestBed, keys: Vec<v1::FieldMatch>, priority: i32) -> v1::TableEntry {
     let mut all = keys;
     all.push(exact(4, &[1]));
     v1::TableEntry {
@@ -144,7 +144,7 @@ pub(super) fn optional(value: &[u8]) -> v1::FieldMatch {
     key(3, FieldMatchType::Optional(field_match::Optional { value }))
 }
 
-async fn normal_forms(bench: &mut Bench) {
+async fn normal_forms(bench: &mut TestBed) {
     let everything = v1::TableEntry {
         r#match: Vec::new(),
         ..lpm(bench, &[], 0)
@@ -216,7 +216,7 @@ async fn normal_forms(bench: &mut Bench) {
     }
 }
 
-async fn priorities(bench: &mut Bench) {
+async fn priorities(bench: &mut TestBed) {
     let exact_with = v1::TableEntry {
         priority: 3,
         ..bench.exact(&[0x33], &[1], 1)

@@ -28,7 +28,7 @@ use super::error::RemoteError;
 use p4runtime::client::Endpoint;
 
 /// How often the switch is asked whether it still holds the status.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Pauses between attempts to reach a switch: the first, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
@@ -185,7 +185,7 @@ pub async fn run(
         }
         tokio::select! {
             changed = status.changed() => changed.map_err(|_| AgentError::Blind)?,
-            () = tokio::time::sleep(LOOK) => {
+            () = tokio::time::sleep(POLL_INTERVAL) => {
                 if !session.holds(wanted.up).await {
                     written = None;
                 }

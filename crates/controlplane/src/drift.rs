@@ -10,7 +10,7 @@ use super::desired::{Desired, DesiredPipeline};
 use super::devices::{Device, Devices};
 use super::diff::{ChangeKind, PipelineChange};
 use super::error::RemoteError;
-use super::push::{self, Found, StepObserver};
+use super::push::{self, StepObserver, SwitchSurvey};
 
 /// How a switch differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -66,7 +66,7 @@ pub async fn drifts(
     asked.into_iter().flatten().collect()
 }
 
-fn of_switch(switch: &str, found: Found, pipeline: &DesiredPipeline) -> Vec<Drift> {
+fn of_switch(switch: &str, found: SwitchSurvey, pipeline: &DesiredPipeline) -> Vec<Drift> {
     let drift = |kind, what| Drift {
         switch: switch.to_owned(),
         kind,

@@ -114,7 +114,7 @@ fn each_line(failures: &[(String, RemoteError)]) -> String {
 }
 
 /// What a switch holds and how that differs, or why it is not known.
-pub(super) type Found = Result<(SwitchState, SwitchDiff), RemoteError>;
+pub(super) type SwitchSurvey = Result<(SwitchState, SwitchDiff), RemoteError>;
 
 /// Asks every switch what it holds, and keeps what `keep` makes of it. No session is opened:
 /// whoever is primary stays it.
@@ -123,7 +123,7 @@ pub(super) async fn ask<T: Send + 'static>(
     devices: &Devices,
     jobs: usize,
     observer: &StepObserver,
-    keep: impl Fn(&Device, Found) -> T + Clone + Send + Sync + 'static,
+    keep: impl Fn(&Device, SwitchSurvey) -> T + Clone + Send + Sync + 'static,
 ) -> Vec<T> {
     let asked = pairs(desired, devices);
     let pipeline = Arc::clone(&desired.pipeline);
@@ -154,7 +154,7 @@ pub async fn survey(
     jobs: usize,
     observer: &StepObserver,
 ) -> Vec<Survey> {
-    let differs = |device: &Device, found: Found| Survey {
+    let differs = |device: &Device, found: SwitchSurvey| Survey {
         device: device.clone(),
         found: found.map(|(_, diff)| diff),
     };
@@ -168,7 +168,7 @@ pub async fn dry_run(
     jobs: usize,
     observer: &StepObserver,
 ) -> Vec<SwitchReport> {
-    let would = |device: &Device, found: Found| {
+    let would = |device: &Device, found: SwitchSurvey| {
         let survey = Survey {
             device: device.clone(),
             found: found.map(|(_, diff)| diff),

@@ -18,7 +18,7 @@ use linuxnet::{FreePorts, Process};
 use crate::program::hex;
 
 /// How long a switch may take to start.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 /// How long is listened for packets that nobody expects.
 const SILENCE: Duration = Duration::from_millis(100);
 /// How often something is looked after.
@@ -81,7 +81,7 @@ struct Node {
 }
 
 /// Running switches and the other ends of their ports.
-pub(crate) struct Bench {
+pub(crate) struct TestBed {
     switchwright: PathBuf,
     /// Where switches say where they listen.
     _said: Scratch,
@@ -183,7 +183,7 @@ impl Node {
     }
 }
 
-impl Bench {
+impl TestBed {
     /// Starts all switches of a layout.
     pub(crate) fn start(tools: &Tools, layout: &Layout) -> Step<Self> {
         let said = Scratch::new().map_err(|e| text(&e))?;
@@ -203,7 +203,7 @@ impl Bench {
         for &[a, b] in &layout.cables {
             bench.cables.extend([(a, b), (b, a)]);
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         for node in &mut bench.nodes {
             node.ready(end)?;
         }

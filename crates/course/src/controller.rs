@@ -12,7 +12,7 @@ use linuxnet::Process;
 use stf::Case;
 use stf::case::{CellName, Comparison, CounterPart, Pattern, Statement};
 
-use crate::bench::{Bench, Layout, Place, Step, TICK, Tools, text};
+use crate::bench::{Layout, Place, Step, TICK, TestBed, Tools, text};
 use crate::grade::CaseResult;
 use crate::lab::{Lab, LabError, read, stem};
 use crate::program::{MAX_TOLD, case, hex};
@@ -20,7 +20,7 @@ use crate::program::{MAX_TOLD, case, hex};
 /// Ports of the lab's switch.
 const PORTS: u16 = 4;
 /// How long a controller may take to do its work.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 /// How long a packet may take that is expected.
 const ARRIVAL: Duration = Duration::from_secs(1);
 /// What is kept of what a controller says, in bytes: the end of it.
@@ -46,7 +46,7 @@ pub(crate) fn judge(lab: &Lab, file: &Path, tools: &Tools) -> Result<Vec<CaseRes
     for (path, what) in [(&info, &built.info), (&json, &built.json)] {
         std::fs::write(path, what).map_err(|e| missing(text(&e)))?;
     }
-    let mut bench = Bench::start(tools, &alone()).map_err(missing)?;
+    let mut bench = TestBed::start(tools, &alone()).map_err(missing)?;
     let ran = ran(tools, file, &bench, &info, &json);
     let mut results = Vec::new();
     for path in lab.files("cases", ".stf")? {
@@ -216,12 +216,12 @@ pub(crate) enum Wait {
 }
 
 /// Runs the lab's controller to its end.
-fn ran(tools: &Tools, file: &Path, bench: &Bench, info: &Path, json: &Path) -> Step<()> {
+fn ran(tools: &Tools, file: &Path, bench: &TestBed, info: &Path, json: &Path) -> Step<()> {
     let mut command = Command::new(&tools.python);
     command.arg(file).arg(bench.address()?.to_string());
     command.arg(info).arg(json);
     let mut controller = Controller::start(command)?;
-    match controller.wait(PATIENCE, |_| false)? {
+    match controller.wait(TIMEOUT, |_| false)? {
         Wait::Ended(status) if status.success() => Ok(()),
         Wait::Ended(status) => Err(format!(
             "the controller ended with {status}: {}",
@@ -229,14 +229,14 @@ fn ran(tools: &Tools, file: &Path, bench: &Bench, info: &Path, json: &Path) -> S
         )),
         _ => Err(format!(
             "the controller did not end within {} s",
-            PATIENCE.as_secs()
+            TIMEOUT.as_secs()
         )),
     }
 }
 
 /// Sends a case's packets, and waits for what is expected of each. Returns what went otherwise; an
 /// error is the case's or the machine's fault.
-pub(crate) fn play(bench: &mut Bench, case: &Case) -> Step<Vec<String>> {
+pub(crate) fn play(bench: &mut TestBed, case: &Case) -> Step<Vec<String>> {
     let mut whys = Vec::new();
     let mut last = String::new();
     for (line, statement) in &case.statements {
@@ -276,7 +276,7 @@ pub(crate) fn play(bench: &mut Bench, case: &Case) -> Step<Vec<String>> {
 
 /// Waits for an expected packet; what came instead.
 fn expect(
-    bench: &mut Bench,
+    bench: &mut TestBed,
     port: u16,
     pattern: Option<&Pattern>,
     last: &str,
@@ -301,7 +301,7 @@ fn expect(
 
 /// Reads a counter; what it has instead of what is wanted.
 fn count(
-    bench: &Bench,
+    bench: &TestBed,
     counter: &str,
     index: usize,
     check: Option<&(CounterPart, Comparison, u64)>,
@@ -322,13 +322,13 @@ fn count(
 }
 
 /// The cables that the last packet crossed.
-fn way(bench: &Bench) -> String {
+fn way(bench: &TestBed) -> String {
     let lines = bench.way().iter();
     lines.fold(String::new(), |text, line| text + "\n" + line)
 }
 
 /// Where a packet went that is missing.
-fn elsewhere(bench: &mut Bench) -> Step<String> {
+fn elsewhere(bench: &mut TestBed) -> Step<String> {
     let found = bench.unexpected()?;
     let mut text = way(bench);
     for (port, bytes) in &found {

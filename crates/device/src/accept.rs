@@ -208,17 +208,17 @@ impl<E: Executor> Device<E> {
                 Ok(()) if runs => {
                     self.deliver(&mut scratch.outcomes, &mut scratch.drops, now, frame);
                 }
-                Ok(()) => self.hear(now, frame),
+                Ok(()) => self.receive_pfc(now, frame),
             }
         }
     }
 
     /// Acts on a PFC frame.
-    fn hear(&mut self, now: Nanos, frame: &Frame<'_>) {
+    fn receive_pfc(&mut self, now: Nanos, frame: &Frame<'_>) {
         if let (Egress::Buffer(buffered), Ok(pause)) =
             (&mut self.egress, pfc::Repr::parse(frame.bytes))
         {
-            buffered.buffer.hear(now, frame.port, &pause);
+            buffered.buffer.receive_pfc(now, frame.port, &pause);
             buffered.settle(now, &mut self.ports);
         }
     }

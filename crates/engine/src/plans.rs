@@ -1,6 +1,6 @@
 //! Plans, their proofs, the entries and programs that are made of them.
 
-use p4gen::build::{BuildOptions, Made, build_files};
+use p4gen::build::{BuildOptions, ProgramWithEntries, build_files};
 use p4gen::entries::{Row, rows};
 use plan::check::PlanError;
 use plan::{CheckFailure, CheckedPlan};
@@ -45,7 +45,8 @@ impl Networks {
         let plan = self.plan_of(&asked.network)?;
         let options = BuildOptions::default();
         let target = target("v1model")?;
-        let made = Made::new(&plan, target, &options, &|_| ()).map_err(Refusal::wrong)?;
+        let made =
+            ProgramWithEntries::new(&plan, target, &options, &|_| ()).map_err(Refusal::wrong)?;
         let topology = plan.topology();
         let named = asked.switches.iter();
         let named = named.map(|name| topology.switch_named(name).map_err(Refusal::wrong));
@@ -66,7 +67,8 @@ impl Networks {
         let plan = self.plan_of(&asked.network)?;
         let options = BuildOptions::default();
         let target = target(&asked.target)?;
-        let made = Made::new(&plan, target, &options, &|_| ()).map_err(Refusal::wrong)?;
+        let made =
+            ProgramWithEntries::new(&plan, target, &options, &|_| ()).map_err(Refusal::wrong)?;
         let mut counts = Vec::new();
         for switch in plan.topology().switch_ids() {
             let entries = made.entries(switch).map_err(Refusal::wrong)?;

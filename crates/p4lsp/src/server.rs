@@ -109,7 +109,7 @@ impl Server {
                         }
                         self.request(request)?;
                     }
-                    Ok(Message::Notification(told)) => self.hear(told)?,
+                    Ok(Message::Notification(told)) => self.handle_notification(told)?,
                     Ok(Message::Response(_)) => {}
                     Err(_) => return Ok(()),
                 },
@@ -127,7 +127,7 @@ impl Server {
 
     // ---- notifications ----
 
-    fn hear(&mut self, told: Notification) -> Result<(), Error> {
+    fn handle_notification(&mut self, told: Notification) -> Result<(), Error> {
         match told.method.as_str() {
             DidOpenTextDocument::METHOD => {
                 if let Some(p) = params::<DidOpenTextDocumentParams>(told.params) {

@@ -27,7 +27,7 @@ impl Pool {
     /// The constants of a program, their neighbours, and some values of each width.
     #[must_use]
     pub fn new(program: &Program, choices: &mut Choices<'_>) -> Self {
-        let mut found = Found(BTreeMap::new());
+        let mut found = ConstantsByWidth(BTreeMap::new());
         for (_, expr) in program.exprs.iter() {
             if let ExprKind::Const(Const::Bits(value)) = &expr.kind {
                 found.add(scalar_width(program, expr.ty), value);
@@ -172,9 +172,9 @@ impl Ord for Ordered {
     }
 }
 
-struct Found(BTreeMap<u32, BTreeSet<Ordered>>);
+struct ConstantsByWidth(BTreeMap<u32, BTreeSet<Ordered>>);
 
-impl Found {
+impl ConstantsByWidth {
     /// A value and its neighbours.
     fn add(&mut self, width: u32, value: &BigUint) {
         if width == 0 {

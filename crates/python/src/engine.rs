@@ -19,7 +19,7 @@ use quantities::{Cancelled, Progress};
 const STACK: usize = 32 << 20;
 
 /// How often a call that waits asks Python whether it was interrupted.
-const PATIENCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long an interrupted call waits for the engine to stop.
 const GRACE: Duration = Duration::from_secs(1);
@@ -128,7 +128,7 @@ impl Engine {
         loop {
             // A receiver is for one thread at a time.
             let waiting = &mut told;
-            match py.detach(move || waiting.recv_timeout(PATIENCE)) {
+            match py.detach(move || waiting.recv_timeout(POLL_INTERVAL)) {
                 Ok(Ok(answer)) => return Ok(answer),
                 Err(RecvTimeoutError::Timeout) => {}
                 // Nobody has cancelled it yet.

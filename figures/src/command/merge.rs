@@ -5,7 +5,7 @@ use switchwright::cli::shard::{Shares, gather};
 use switchwright::cli::terminal::Terminal;
 use switchwright::cli::{Merge, in_turn};
 
-use super::shares::{Found, Work};
+use super::shares::{ShareResult, Work};
 use super::{bench, reproduce};
 use crate::failover::Cases;
 
@@ -14,7 +14,7 @@ use crate::failover::Cases;
 /// # Errors
 /// Shares that are missing or of other work, a folder that cannot be written.
 pub(super) fn run(merge: &Merge, terminal: &Terminal) -> Result<(), Fault> {
-    let shares: Shares<Work, Found> = gather(&merge.folder)?;
+    let shares: Shares<Work, ShareResult> = gather(&merge.folder)?;
     let foreign = || {
         Fault::input(format!(
             "{}: a share found what its command does not look for",
@@ -26,16 +26,16 @@ pub(super) fn run(merge: &Merge, terminal: &Terminal) -> Result<(), Fault> {
     match shares.work {
         Work::Reproduce { .. } => {
             let own = |found| match found {
-                Found::Reproduce(items) => Some(items),
-                Found::BenchFailover(_) => None,
+                ShareResult::Reproduce(items) => Some(items),
+                ShareResult::BenchFailover(_) => None,
             };
             let items: Option<Vec<Vec<String>>> = all.map(own).collect();
             reproduce::merged(&in_turn(items.ok_or_else(foreign)?), out, terminal)
         }
         Work::BenchFailover { .. } => {
             let own = |found| match found {
-                Found::BenchFailover(cases) => Some(*cases),
-                Found::Reproduce(_) => None,
+                ShareResult::BenchFailover(cases) => Some(*cases),
+                ShareResult::Reproduce(_) => None,
             };
             let cases: Option<Vec<Cases>> = all.map(own).collect();
             bench::failover::merged(cases.ok_or_else(foreign)?, out, terminal)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::shares::{Found, Work};
+use super::shares::{ShareResult, Work};
 use crate::reproduce::{
     Counts, Effort, Item, ItemReport, Paper, Recorded, Run, Verdict, catalogue, page, told,
 };
@@ -99,7 +99,7 @@ impl Reproduce {
                 let own = chosen.iter().skip(share.index).step_by(share.of);
                 let texts = |item| json(&compute(item, effort, terminal));
                 let (texts, seconds) = timed(|| own.map(texts).collect::<Result<Vec<_>, _>>());
-                Ok((Found::Reproduce(texts?), seconds))
+                Ok((ShareResult::Reproduce(texts?), seconds))
             });
         }
         if let Some(folder) = &self.out {

@@ -25,7 +25,7 @@ pub(super) enum Work {
 /// What a share has found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Found {
+pub(super) enum ShareResult {
     /// `reproduce`: what its files hold, to the last digit.
     Reproduce(Vec<String>),
     /// `bench failover`.

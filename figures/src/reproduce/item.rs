@@ -329,7 +329,7 @@ impl ItemError {
 }
 
 /// Turns an error of a measurement into one of an entry.
-pub trait Told<T> {
+pub trait EntryError<T> {
     /// The value, or the error in words.
     ///
     /// # Errors
@@ -337,7 +337,7 @@ pub trait Told<T> {
     fn told(self) -> Result<T, ItemError>;
 }
 
-impl<T, E: std::fmt::Display> Told<T> for Result<T, E> {
+impl<T, E: std::fmt::Display> EntryError<T> for Result<T, E> {
     fn told(self) -> Result<T, ItemError> {
         self.map_err(ItemError::new)
     }

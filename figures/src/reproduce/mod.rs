@@ -19,7 +19,8 @@ mod verdict;
 
 pub use estimate::{Estimate, short};
 pub use item::{
-    Axes, Better, Effort, Item, ItemError, Paper, Row, Run, Said, Told, Tolerance, Value, Work,
+    Axes, Better, Effort, EntryError, Item, ItemError, Paper, Row, Run, Said, Tolerance, Value,
+    Work,
 };
 pub use page::{page, told};
 pub use recorded::{Recorded, RecordedItem, RecordedRow};

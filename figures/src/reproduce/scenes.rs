@@ -5,7 +5,7 @@ use simulator::embedded::Network;
 use simulator::simulate::{SimulationReport, simulate};
 use spec::{Scenario, TransportSpec, bundled};
 
-use super::item::{ItemError, Told};
+use super::item::{EntryError, ItemError};
 
 /// How a scenario is played.
 #[derive(Clone, Copy, Debug, Default)]

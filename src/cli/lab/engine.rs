@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, Notify};
 use super::child::{ENGINE, MEMORY};
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The largest answer that is passed on, in bytes.
 const MAX_ANSWER_BYTES: u64 = 256 << 20;
@@ -56,7 +56,7 @@ impl Process {
         };
         // Until it has answered the engine is not put back: dropped, it ends.
         let answer = tokio::select! {
-            answer = tokio::time::timeout(PATIENCE, running.exchange(&request)) => answer,
+            answer = tokio::time::timeout(RESPONSE_TIMEOUT, running.exchange(&request)) => answer,
             () = self.stopped.notified() => return Err("stopped".to_owned()),
         };
         match answer {
@@ -67,7 +67,7 @@ impl Process {
             Ok(Err(why)) => Err(running.ended(&why).await),
             Err(_) => Err(format!(
                 "the request took more than {} s, which is all that it is given here; the engine was ended and begins anew",
-                PATIENCE.as_secs()
+                RESPONSE_TIMEOUT.as_secs()
             )),
         }
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::fault::{Context, Fault};
 use super::super::terminal::Terminal;
-use super::{Common, Told, client, quoted};
+use super::{Common, SubmitReport, client, quoted};
 
 /// How often an index whose pod failed is tried again.
 const RETRIES: u32 = 3;
@@ -59,7 +59,7 @@ impl Kubernetes {
     pub(super) fn run(self, root: &Command, terminal: &Terminal) -> Result<(), Fault> {
         let files = self.common.write(&[("jobs.yaml", self.manifest(root)?)])?;
         let manifest = self.common.place("jobs.yaml");
-        let mut told = Told {
+        let mut told = SubmitReport {
             engine: "kubernetes",
             shares: self.common.shares,
             files,

@@ -81,7 +81,7 @@ fn job_name(text: &str) -> Result<String, String> {
 
 /// What was written, and given to whom.
 #[derive(Serialize)]
-struct Told {
+struct SubmitReport {
     engine: &'static str,
     shares: u32,
     files: Vec<String>,
@@ -177,7 +177,7 @@ impl Common {
     }
 
     /// Tells what was done.
-    fn tell(&self, told: &Told, by_hand: &str, terminal: &Terminal) -> Result<(), Fault> {
+    fn tell(&self, told: &SubmitReport, by_hand: &str, terminal: &Terminal) -> Result<(), Fault> {
         terminal.result(told, || match &told.jobs {
             Some(jobs) => format!(
                 "{} submitted: {}\n",

@@ -9,7 +9,7 @@ use clap::{Args, Command};
 use super::super::fault::{Context, Fault};
 use super::super::own;
 use super::super::terminal::Terminal;
-use super::{Common, Lines, Told, client, here, quoted};
+use super::{Common, Lines, SubmitReport, client, here, quoted};
 
 /// How often a share that was killed is started again.
 const RESTARTS: u32 = 3;
@@ -65,7 +65,7 @@ impl Slurm {
     pub(super) fn run(self, root: &Command, terminal: &Terminal) -> Result<(), Fault> {
         let files = self.common.write(&self.scripts(root)?)?;
         let script = self.common.place("submit.sh");
-        let mut told = Told {
+        let mut told = SubmitReport {
             engine: "slurm",
             shares: self.common.shares,
             files,

@@ -8,9 +8,9 @@ use super::command::{Switchwright, scratch_file};
 
 /// Comments, and everything else that is no blank, in order.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts(Vec<String>);
+pub(super) struct Tokens(Vec<String>);
 
-impl Parts {
+impl Tokens {
     /// What is no comment and no string.
     pub(super) fn plain(&self) -> Vec<&str> {
         let parts = self.0.iter().map(String::as_str);
@@ -22,7 +22,7 @@ impl Parts {
 
 /// A text's comments, strings, words and other characters, and the ends of its directives. Blanks
 /// in comments do not count.
-pub(super) fn parts(text: &str) -> Parts {
+pub(super) fn parts(text: &str) -> Tokens {
     let joined = joined(text.trim_start_matches('\u{feff}'));
     let mut rest = joined.as_str();
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn parts(text: &str) -> Parts {
     if directive {
         found.push("\n".to_owned());
     }
-    Parts(found)
+    Tokens(found)
 }
 
 /// The length of the part that a text begins with.

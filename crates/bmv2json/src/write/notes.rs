@@ -66,12 +66,12 @@ pub(super) fn notes(program: &Program) -> Vec<Note> {
 
 /// Digests that one run of something makes at most, and a place of the last.
 #[derive(Clone, Copy, Default)]
-struct Made {
+struct DigestCount {
     most: u32,
     last: Option<Span>,
 }
 
-impl Made {
+impl DigestCount {
     fn then(self, next: Self) -> Self {
         Self {
             most: self.most.saturating_add(next.most),
@@ -90,18 +90,18 @@ impl Made {
 struct Digests<'p> {
     program: &'p Program,
     /// Actions, functions, controls (0, 1, 2) and tables (3), by number.
-    known: BTreeMap<(u8, usize), Made>,
+    known: BTreeMap<(u8, usize), DigestCount>,
 }
 
 impl Digests<'_> {
-    fn of_block(&mut self, block: &Block) -> Made {
-        let mut made = Made::default();
+    fn of_block(&mut self, block: &Block) -> DigestCount {
+        let mut made = DigestCount::default();
         for statement in block {
             let next = match &statement.kind {
                 StmtKind::Extern(call)
                     if matches!(call.callee, ExternCallee::Function(ExternFunction::Digest)) =>
                 {
-                    Made {
+                    DigestCount {
                         most: 1,
                         last: Some(statement.span),
                     }
@@ -111,7 +111,7 @@ impl Digests<'_> {
                     let actions = &self.program.tables[*table].actions;
                     self.of_known((3, table.index()), |d| {
                         let callees = actions.iter().map(|a| Callee::Action(a.action));
-                        callees.fold(Made::default(), |most, c| most.or(d.of_callee(c)))
+                        callees.fold(DigestCount::default(), |most, c| most.or(d.of_callee(c)))
                     })
                 }
                 StmtKind::Loop {
@@ -125,7 +125,7 @@ impl Digests<'_> {
                 branching => {
                     let blocks = branching.blocks();
                     let each = blocks.into_iter().map(|block| self.of_block(block));
-                    each.fold(Made::default(), Made::or)
+                    each.fold(DigestCount::default(), DigestCount::or)
                 }
             };
             made = made.then(next);
@@ -133,18 +133,22 @@ impl Digests<'_> {
         made
     }
 
-    fn of_callee(&mut self, callee: Callee) -> Made {
+    fn of_callee(&mut self, callee: Callee) -> DigestCount {
         let program = self.program;
         let (key, body) = match callee {
             Callee::Action(id) => ((0, id.index()), &program.actions[id].body),
             Callee::Function(id) => ((1, id.index()), &program.functions[id].body),
             Callee::Control(id) => ((2, id.index()), &program.controls[id].body),
-            Callee::Parser(_) => return Made::default(),
+            Callee::Parser(_) => return DigestCount::default(),
         };
         self.of_known(key, |d| d.of_block(body))
     }
 
-    fn of_known(&mut self, key: (u8, usize), find: impl FnOnce(&mut Self) -> Made) -> Made {
+    fn of_known(
+        &mut self,
+        key: (u8, usize),
+        find: impl FnOnce(&mut Self) -> DigestCount,
+    ) -> DigestCount {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }

@@ -15,7 +15,7 @@ use files::Scratch;
 use topology::import::{ImportOptions, import};
 use topology::{NodeId, Topology};
 
-use crate::bench::{Bench, Layout, Place, Step, Tools, text};
+use crate::bench::{Layout, Place, Step, TestBed, Tools, text};
 use crate::controller::{Controller, Wait, compile, has_p4runtime, play};
 use crate::grade::CaseResult;
 use crate::lab::{LabError, read};
@@ -31,7 +31,7 @@ const CASE: &str = include_str!("../../labs/tutorials/p4runtime.stf");
 /// follow, and device ids count from 0.
 const FIRST_PORT: u16 = 50051;
 /// How long a controller may take to print the first counter, two seconds of which it sleeps.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) fn judge(
     checkout: &Path,
@@ -57,7 +57,7 @@ pub(super) fn judge(
     };
     let scratch = Scratch::new().map_err(|e| missing(e.to_string()))?;
     let launch = lay_out(scratch.path(), &built.info, &built.json).map_err(missing)?;
-    let mut bench = Bench::start(tools, &layout).map_err(missing)?;
+    let mut bench = TestBed::start(tools, &layout).map_err(missing)?;
     let mut command = Command::new(&tools.python);
     command.arg(launch).arg(absolute(&file)?);
     command.current_dir(scratch.path());
@@ -103,7 +103,7 @@ fn lay_out(folder: &Path, info: &str, json: &str) -> Step<PathBuf> {
 /// Waits until all is installed; or why it never will be.
 fn installed(controller: &mut Controller) -> Step<Option<String>> {
     let counts = |line: &str| line.contains("TunnelCounter") && line.contains(" packets");
-    Ok(match controller.wait(PATIENCE, counts)? {
+    Ok(match controller.wait(TIMEOUT, counts)? {
         Wait::Said => None,
         Wait::Ended(status) => Some(format!(
             "the controller ended before it printed a counter ({status}): {}",
@@ -111,7 +111,7 @@ fn installed(controller: &mut Controller) -> Step<Option<String>> {
         )),
         Wait::Over => Some(format!(
             "the controller printed no counter within {} s; its last line: {}",
-            PATIENCE.as_secs(),
+            TIMEOUT.as_secs(),
             controller.last_line()
         )),
     })

@@ -85,7 +85,7 @@ impl Buffer {
     }
 
     /// Takes in a PFC frame from the far end of a port. Classes that are not lossless do not obey.
-    pub fn hear(&mut self, now: Nanos, id: PortId, frame: &pfc::Repr) {
+    pub fn receive_pfc(&mut self, now: Nanos, id: PortId, frame: &pfc::Repr) {
         let Some(port) = self.port_mut(id) else {
             return;
         };
@@ -93,7 +93,7 @@ impl Buffer {
             return;
         }
         if port.config.reaction.get() == 0 {
-            self.obey(now, id, frame.times);
+            self.apply_pause(now, id, frame.times);
             return;
         }
         let at = Nanos::new(now.get().saturating_add(port.config.reaction.get()));
@@ -104,7 +104,7 @@ impl Buffer {
         self.arm(at, id, 0, Purpose::Reaction);
     }
 
-    fn obey(&mut self, now: Nanos, id: PortId, times: [Option<Quanta>; CLASSES]) {
+    fn apply_pause(&mut self, now: Nanos, id: PortId, times: [Option<Quanta>; CLASSES]) {
         let lossless = self.config.lossless.bits();
         for class in 0..CLASSES as u8 {
             let Some(time) = times[usize::from(class)].filter(|_| lossless & bit(class) != 0)
@@ -330,7 +330,7 @@ impl Buffer {
                 return;
             };
             port.heard.pop_front();
-            self.obey(now, id, heard.times);
+            self.apply_pause(now, id, heard.times);
         }
     }
 }

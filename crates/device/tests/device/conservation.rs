@@ -191,7 +191,7 @@ proptest! {
                 }
                 Step::Hear { port: id, class: c, quanta } => {
                     let frame = pfc::Repr::single(MacAddr::default(), class(c), Quanta(quanta));
-                    buffer.hear(Nanos::new(now), port(id), &frame);
+                    buffer.receive_pfc(Nanos::new(now), port(id), &frame);
                 }
                 Step::Link { port: id, up } => {
                     buffer.set_port_up(Nanos::new(now), port(id), up);

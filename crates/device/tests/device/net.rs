@@ -146,7 +146,7 @@ impl Net {
                 }
                 Event::Pause(node, id, c, quanta) => {
                     let frame = pfc::Repr::single(MacAddr::from([9; 6]), class(c), Quanta(quanta));
-                    self.buffers[node].hear(now, port(id), &frame);
+                    self.buffers[node].receive_pfc(now, port(id), &frame);
                     node
                 }
             };
@@ -163,7 +163,7 @@ impl Net {
     fn arrive(&mut self, node: usize, id: u16, bytes: &[u8], padding: u32) {
         let now = Nanos::new(self.now);
         if let Ok(frame) = pfc::Repr::parse(bytes) {
-            self.buffers[node].hear(now, port(id), &frame);
+            self.buffers[node].receive_pfc(now, port(id), &frame);
             return;
         }
         let Some((out, ing, eg)) = (self.program)(node, bytes) else {

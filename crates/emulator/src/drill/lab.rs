@@ -18,9 +18,9 @@ use super::{DrillError, TIMEOUT};
 use crate::ready;
 
 /// How much of a log is quoted, in bytes.
-const LAST_WORDS: usize = 2000;
+const LOG_TAIL_BYTES: usize = 2000;
 /// How often a starting switch is knocked at.
-const KNOCK: Duration = Duration::from_millis(20);
+const CONNECT_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What the switches of a drill are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,12 +160,12 @@ impl Lab {
         for switch in topology.switch_ids() {
             lab.start_switch(topology, switch, kind, executable)?;
         }
-        lab.knock()?;
+        lab.connect()?;
         Ok(lab)
     }
 
     /// Waits until every switch listens.
-    fn knock(&mut self) -> Result<(), DrillError> {
+    fn connect(&mut self) -> Result<(), DrillError> {
         for (number, switch) in self.switches.iter_mut().enumerate() {
             let deadline = Instant::now() + TIMEOUT;
             let log = self.folder.join(format!("s{number}.log"));
@@ -174,7 +174,7 @@ impl Lab {
                 // So far the switches are the only processes, in order.
                 if let Some(status) = self.processes[number].try_wait()? {
                     let words = fs::read(&log)?;
-                    let words = &words[words.len().saturating_sub(LAST_WORDS)..];
+                    let words = &words[words.len().saturating_sub(LOG_TAIL_BYTES)..];
                     return Err(DrillError::Ended {
                         name: name(),
                         status,
@@ -187,7 +187,7 @@ impl Lab {
                         name()
                     )));
                 }
-                std::thread::sleep(KNOCK);
+                std::thread::sleep(CONNECT_INTERVAL);
             }
         }
         Ok(())

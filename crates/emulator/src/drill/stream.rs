@@ -15,7 +15,7 @@ const TAIL: Duration = Duration::from_secs(1);
 /// The stream still flows: how many packets it has is not known.
 const FLOWING: u64 = u64::MAX;
 /// How often waiting threads look up.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Numbers of packets that only find out whether the network is ready.
 const EARLY: u64 = 1 << 63;
 
@@ -83,7 +83,7 @@ impl Stream {
             }
             sending.send(&frame(EARLY));
             sending.flush();
-            poller.wait(Some(LOOK * 4))?;
+            poller.wait(Some(POLL_INTERVAL * 4))?;
             arriving.receive(usize::MAX, |frame| through |= number(frame) == Some(EARLY));
             arriving.settle();
         }
@@ -158,7 +158,7 @@ fn receive(socket: &mut PacketSocket, poller: &Poller, total: &AtomicU64) -> Vec
                 since = None;
             }
         });
-        if taken == 0 && poller.wait(Some(LOOK)).is_err() {
+        if taken == 0 && poller.wait(Some(POLL_INTERVAL)).is_err() {
             break;
         }
         socket.settle();

@@ -25,9 +25,9 @@ use super::{EmulateError, Options, scale, slower, tunnel};
 use device::buffer::Buffer;
 
 /// How long an answer may take; where others have the processors a switch's thread may be late.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long is waited at once.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Sources that are tried for each other host until a probe climbs to the switch that is asked for.
 /// They are documentation's (RFC 5737), which no host has.
 const SOURCES: u8 = 8;
@@ -42,14 +42,14 @@ pub struct Probes<'a> {
     gates: Vec<Gate>,
     poller: Poller,
     /// The outer addresses that lead from a host to a switch.
-    ways: BTreeMap<(HostId, SwitchId), Way>,
+    ways: BTreeMap<(HostId, SwitchId), ProbePath>,
     // Last: sockets close before their interfaces go.
     lab: Lab,
 }
 
 /// Who sends, to whom, and from where it claims to be.
 #[derive(Clone, Copy)]
-struct Way {
+struct ProbePath {
     from: HostId,
     to: HostId,
     source: Ipv4Addr,
@@ -207,7 +207,7 @@ impl<'a> Probes<'a> {
 
     /// At which port of a highest switch a packet within a packet arrives, and what was in it.
     fn arrival(&mut self) -> Result<Option<(usize, Vec<u8>)>, EmulateError> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         while Instant::now() < end {
             for (number, gate) in self.gates.iter_mut().enumerate() {
                 let mut found = None;
@@ -218,7 +218,7 @@ impl<'a> Probes<'a> {
                     return Ok(Some((number, bare)));
                 }
             }
-            self.poller.wait(Some(LOOK))?;
+            self.poller.wait(Some(POLL_INTERVAL))?;
         }
         Ok(None)
     }
@@ -226,7 +226,7 @@ impl<'a> Probes<'a> {
     /// The TTL of what comes back to a host.
     fn returned(&mut self, host: HostId, number: u16) -> Result<Option<u8>, EmulateError> {
         let address = self.topology.host(host).ipv4;
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         while Instant::now() < end {
             let mut found = None;
             self.cards[host.index()].receive(usize::MAX, |frame| {
@@ -235,7 +235,7 @@ impl<'a> Probes<'a> {
             if found.is_some() {
                 return Ok(found);
             }
-            self.poller.wait(Some(LOOK))?;
+            self.poller.wait(Some(POLL_INTERVAL))?;
         }
         Ok(None)
     }
@@ -243,7 +243,7 @@ impl<'a> Probes<'a> {
 
 /// Outer addresses whose packets climb to the highest layer: from a host to those that are farthest
 /// away.
-fn candidates(topology: &Topology, host: HostId) -> Vec<Way> {
+fn candidates(topology: &Topology, host: HostId) -> Vec<ProbePath> {
     let fabric = Fabric::new(topology);
     let home = |host: HostId| match topology.uplinks(host).first()?.1.end.node {
         NodeId::Switch(switch) => Some(switch),
@@ -259,7 +259,7 @@ fn candidates(topology: &Topology, host: HostId) -> Vec<Way> {
         .host_ids()
         .filter(|&other| far(other) == farthest)
         .collect();
-    let way = |number: u8, to: HostId| Way {
+    let way = |number: u8, to: HostId| ProbePath {
         from: host,
         to,
         source: Ipv4Addr::from(u32::from(FIRST_SOURCE) + u32::from(number)),

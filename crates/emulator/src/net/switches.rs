@@ -18,9 +18,9 @@ use crate::ready;
 /// How long switches may take to listen.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// How often one is knocked at.
-const KNOCK: Duration = Duration::from_millis(20);
+const CONNECT_INTERVAL: Duration = Duration::from_millis(20);
 /// How much of a log is quoted, in bytes.
-const LAST_WORDS: usize = 2000;
+const LOG_TAIL_BYTES: usize = 2000;
 
 struct Running {
     name: String,
@@ -73,12 +73,12 @@ impl Switches {
                 process,
             });
         }
-        all.knock()?;
+        all.connect()?;
         Ok(all)
     }
 
     /// Waits until all run the program.
-    fn knock(&mut self) -> Result<(), NetLabError> {
+    fn connect(&mut self) -> Result<(), NetLabError> {
         let deadline = Instant::now() + TIMEOUT;
         for switch in &mut self.0 {
             // It says so when its program is in force; it listens before.
@@ -88,13 +88,13 @@ impl Switches {
                 }
                 if switch.process.try_wait()?.is_some() || Instant::now() > deadline {
                     let log = fs::read(&switch.log)?;
-                    let words = &log[log.len().saturating_sub(LAST_WORDS)..];
+                    let words = &log[log.len().saturating_sub(LOG_TAIL_BYTES)..];
                     return Err(NetLabError::Switch {
                         name: switch.name.clone(),
                         words: String::from_utf8_lossy(words).trim().to_owned(),
                     });
                 }
-                std::thread::sleep(KNOCK);
+                std::thread::sleep(CONNECT_INTERVAL);
             };
         }
         Ok(())
@@ -123,7 +123,7 @@ impl Switches {
                     state: if up { "up" } else { "down" },
                 });
             }
-            std::thread::sleep(KNOCK);
+            std::thread::sleep(CONNECT_INTERVAL);
         }
     }
 

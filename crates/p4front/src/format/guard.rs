@@ -124,7 +124,7 @@ enum View {
 
 /// A part of a text that formatting keeps.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum Segment {
     /// Runs of blanks are one blank.
     Comment(String),
     Directive(String),
@@ -132,7 +132,7 @@ enum Part {
 }
 
 /// Parts, with their lines.
-fn read(text: &str, view: View) -> Vec<(Part, usize)> {
+fn read(text: &str, view: View) -> Vec<(Segment, usize)> {
     let (chars, lines) = joined(text.trim_start_matches('\u{feff}'));
     let mut plain = Plain {
         chars: &chars,
@@ -146,14 +146,14 @@ fn read(text: &str, view: View) -> Vec<(Part, usize)> {
     parts.map(|(part, at)| (part, line(at))).collect()
 }
 
-fn first_difference(a: &[(Part, usize)], b: &[(Part, usize)]) -> Option<Difference> {
+fn first_difference(a: &[(Segment, usize)], b: &[(Segment, usize)]) -> Option<Difference> {
     let at = (0..a.len().max(b.len()))
         .find(|&i| a.get(i).map(|(part, _)| part) != b.get(i).map(|(part, _)| part))?;
     let (part, line) = a.get(at).or(a.last()).or(b.first())?;
     let what = match part {
-        Part::Comment(text) => format!("the comment `{text}`"),
-        Part::Directive(text) => format!("the directive `{text}`"),
-        Part::Token(text) => format!("what stands at `{text}`"),
+        Segment::Comment(text) => format!("the comment `{text}`"),
+        Segment::Directive(text) => format!("the directive `{text}`"),
+        Segment::Token(text) => format!("what stands at `{text}`"),
     };
     Some(Difference { line: *line, what })
 }
@@ -190,7 +190,7 @@ struct Plain<'a> {
     chars: &'a [char],
     at: usize,
     view: View,
-    parts: Vec<(Part, usize)>,
+    parts: Vec<(Segment, usize)>,
 }
 
 impl Plain<'_> {
@@ -237,7 +237,7 @@ impl Plain<'_> {
                 self.token(c, self.view == View::Excluded);
                 if self.view == View::Program {
                     let text = self.text(from);
-                    self.parts.push((Part::Token(text), from));
+                    self.parts.push((Segment::Token(text), from));
                 }
             }
         }
@@ -264,7 +264,7 @@ impl Plain<'_> {
             _ => return false,
         }
         let text = self.squeezed(&self.text(from));
-        self.parts.push((Part::Comment(text), from));
+        self.parts.push((Segment::Comment(text), from));
         true
     }
 
@@ -282,7 +282,7 @@ impl Plain<'_> {
             }
         }
         let text = self.squeezed(&text);
-        self.parts.push((Part::Directive(text), from));
+        self.parts.push((Segment::Directive(text), from));
     }
 
     /// Passes a word, a string, an operator, or any other character.

@@ -54,7 +54,7 @@ impl Budget {
 }
 
 /// The text of an included file.
-enum Found {
+enum IncludedText {
     Text {
         path: PathBuf,
         text: String,
@@ -122,9 +122,9 @@ impl Preprocessor<'_> {
     }
 
     /// Finds the file meant by `name`, or the folders searched in vain.
-    fn find(&self, name: &str, quoted: bool) -> Result<Found, Vec<PathBuf>> {
+    fn find(&self, name: &str, quoted: bool) -> Result<IncludedText, Vec<PathBuf>> {
         let builtin = BUILTIN.iter().find(|(n, _)| *n == name);
-        let builtin = builtin.map(|(name, text)| Found::Builtin { name, text });
+        let builtin = builtin.map(|(name, text)| IncludedText::Builtin { name, text });
         let origin = self.frames.last().map(|f| &f.origin);
         let mut folders: Vec<PathBuf> = Vec::new();
         if let (true, Some(Origin::Folder(f))) = (quoted, origin) {
@@ -144,7 +144,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    fn read(&self, path: &Path) -> Option<Found> {
+    fn read(&self, path: &Path) -> Option<IncludedText> {
         let over = match &self.options.files {
             Files::Overlay(texts) => texts.get(&*normal(path)).map(ToString::to_string),
             _ => None,
@@ -156,35 +156,35 @@ impl Preprocessor<'_> {
             Files::Disk | Files::Overlay(_) if !disk::is_file(path) => return None,
             Files::Disk | Files::Overlay(_) => match disk::read(path) {
                 Ok(text) => text,
-                Err(why) => return Some(Found::Unreadable(why)),
+                Err(why) => return Some(IncludedText::Unreadable(why)),
             },
         };
         if self.once.contains(path) {
-            return Some(Found::Already);
+            return Some(IncludedText::Already);
         }
-        Some(Found::Text {
+        Some(IncludedText::Text {
             path: path.to_path_buf(),
             text,
         })
     }
 
-    fn open(&mut self, found: Found, name: &str, span: Span, directive: Span) {
-        let built_in = matches!(found, Found::Builtin { .. });
+    fn open(&mut self, found: IncludedText, name: &str, span: Span, directive: Span) {
+        let built_in = matches!(found, IncludedText::Builtin { .. });
         let (file, origin) = match found {
-            Found::Already => {
+            IncludedText::Already => {
                 let text = None;
                 self.included.followed.push(Followed { directive, text });
                 return;
             }
-            Found::Unreadable(why) => {
+            IncludedText::Unreadable(why) => {
                 self.complete = false;
                 self.error(span, why.to_string());
                 return;
             }
-            Found::Builtin { name, text } => {
+            IncludedText::Builtin { name, text } => {
                 (self.take(&format!("<{name}>"), text, true), Origin::Builtin)
             }
-            Found::Text { path, text } => (
+            IncludedText::Text { path, text } => (
                 self.take(&path.to_string_lossy(), &text, false),
                 Origin::folder_of(&path),
             ),

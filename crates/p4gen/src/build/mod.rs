@@ -232,7 +232,7 @@ pub fn build_with(
     progress: Progress<'_>,
 ) -> Result<BuildReport, BuildError> {
     let staging = Staging::beside(directory)?;
-    let made = Made::new(plan, target, options, progress)?;
+    let made = ProgramWithEntries::new(plan, target, options, progress)?;
     let report = made.write(&staging)?;
     staging.commit()?;
     Ok(report)
@@ -249,13 +249,13 @@ pub fn build_files(
     progress: Progress<'_>,
 ) -> Result<(BuildReport, BTreeMap<String, Vec<u8>>), BuildError> {
     let staging = Staging::in_memory();
-    let made = Made::new(plan, target, options, progress)?;
+    let made = ProgramWithEntries::new(plan, target, options, progress)?;
     let report = made.write(&staging)?;
     Ok((report, staging.commit()?))
 }
 
 /// A program and the entries that go into it.
-pub struct Made<'a> {
+pub struct ProgramWithEntries<'a> {
     plan: &'a CheckedPlan,
     target: &'static dyn Target,
     options: &'a BuildOptions,
@@ -306,7 +306,7 @@ fn mapped(
     }
 }
 
-impl<'a> Made<'a> {
+impl<'a> ProgramWithEntries<'a> {
     /// The program and the entries of a plan, unless the target cannot hold them.
     ///
     /// # Errors

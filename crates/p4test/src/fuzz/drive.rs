@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use packetgen::Choices;
 
 use super::worker::{Outcome, Worker, worked};
-use super::{Behaviour, Parts, Target};
+use super::{Behaviour, Splitter, Target};
 
 /// How long, on what, where to.
 #[derive(Clone, Debug)]
@@ -220,7 +220,7 @@ fn mutant(target: &Target, inputs: &[Vec<u8>], choices: &mut Choices<'_>) -> Vec
 }
 
 /// Exchanges a word or subtree for another, drops it, or repeats it.
-fn exchange(parts: Parts, input: &mut Vec<u8>, inputs: &[Vec<u8>], choices: &mut Choices<'_>) {
+fn exchange(parts: Splitter, input: &mut Vec<u8>, inputs: &[Vec<u8>], choices: &mut Choices<'_>) {
     let own = parts(input);
     let Some(place) = choices.pick(&own).cloned() else {
         return;

@@ -38,7 +38,7 @@ impl Behaviour {
 }
 
 /// Cuts an input into its words and subtrees.
-pub type Parts = fn(&[u8]) -> Vec<Range<usize>>;
+pub type Splitter = fn(&[u8]) -> Vec<Range<usize>>;
 
 /// A function to be given anything.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ pub struct Target {
     pub words: &'static [&'static [u8]],
     /// Where the words and subtrees of an input lie, for targets with a grammar: they are exchanged
     /// whole.
-    pub parts: Option<Parts>,
+    pub parts: Option<Splitter>,
     /// Inputs are not longer.
     pub max_len: usize,
     /// What one input may take, for targets that run in child processes.

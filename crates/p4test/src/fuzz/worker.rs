@@ -27,12 +27,12 @@ pub struct Limits {
 
 /// How much longer than it works a child may take by the clock, on a machine that does other things
 /// too.
-const PATIENCE: u32 = 10;
+const TIMEOUT_FACTOR: u32 = 10;
 /// Inputs after which a child is replaced, so that what it leaves behind is not taken for the next
 /// input's.
 const INPUTS_PER_CHILD: u32 = 500;
 /// Bytes kept of what a child says last.
-const LAST_WORDS: u64 = 4096;
+const LOG_TAIL_BYTES: u64 = 4096;
 /// Length of an answer: whether the target panicked, and its behaviour.
 const ANSWER: usize = 9;
 
@@ -98,7 +98,7 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             let worked = running.worked().saturating_sub(before);
-            if worked > self.limits.work || asked.elapsed() > self.limits.work * PATIENCE {
+            if worked > self.limits.work || asked.elapsed() > self.limits.work * TIMEOUT_FACTOR {
                 let limit = self.limits.work.as_secs();
                 return Ok(Outcome::Fault(format!(
                     "it takes more than {limit} s of work"
@@ -127,7 +127,7 @@ impl Running {
         let last_words = std::thread::spawn(move || {
             let mut kept = Vec::new();
             // What comes after is read too, or the child would wait.
-            let _ = words.by_ref().take(LAST_WORDS).read_to_end(&mut kept);
+            let _ = words.by_ref().take(LOG_TAIL_BYTES).read_to_end(&mut kept);
             let _ = io::copy(&mut words, &mut io::sink());
             String::from_utf8_lossy(&kept).into_owned()
         });

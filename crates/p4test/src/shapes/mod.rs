@@ -36,7 +36,7 @@ pub struct Shape {
     pub outcome: ShapeOutcome,
     /// The size to try it at.
     pub size: usize,
-    make: fn(usize) -> Parts,
+    make: fn(usize) -> ProgramBlocks,
 }
 
 impl Shape {
@@ -155,7 +155,7 @@ shapes! {
 
 /// The parts of a program for v1model that shapes are about.
 #[derive(Clone, Debug, Default)]
-struct Parts {
+struct ProgramBlocks {
     /// Declarations.
     decls: String,
     /// States of the parser, with `start`; none for one that accepts.
@@ -166,9 +166,9 @@ struct Parts {
     body: String,
 }
 
-/// See [`Parts`].
-fn parts(decls: &str, states: &str, locals: &str, body: &str) -> Parts {
-    Parts {
+/// See [`ProgramBlocks`].
+fn parts(decls: &str, states: &str, locals: &str, body: &str) -> ProgramBlocks {
+    ProgramBlocks {
         decls: decls.to_owned(),
         states: states.to_owned(),
         locals: locals.to_owned(),
@@ -176,7 +176,7 @@ fn parts(decls: &str, states: &str, locals: &str, body: &str) -> Parts {
     }
 }
 
-impl Parts {
+impl ProgramBlocks {
     /// Puts those of another behind these.
     fn add(&mut self, other: &Self) {
         let pairs = [
@@ -253,7 +253,7 @@ pub fn of_lines(input: &[u8]) -> Option<String> {
     if !input.starts_with(WORD.as_bytes()) {
         return None;
     }
-    let mut all = Parts::default();
+    let mut all = ProgramBlocks::default();
     for line in String::from_utf8_lossy(input).lines() {
         let mut words = line.strip_prefix(WORD).unwrap_or("").split_whitespace();
         let shape = words.next().and_then(Shape::named);

@@ -76,7 +76,7 @@ impl fmt::Display for Party {
 
 /// A difference.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Difference {
     /// Who differs.
     pub party: Party,
     /// The program.
@@ -87,7 +87,7 @@ pub struct Found {
     pub instead: String,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.program)?;
         if let Some((packet, expected)) = &self.packet {
@@ -169,9 +169,13 @@ type Sent = Option<Vec<u8>>;
 ///
 /// # Errors
 /// The difference, not yet made small.
-pub fn check(program: &Program, packets: &[Vec<u8>], judges: Judges) -> Result<Tally, Box<Found>> {
+pub fn check(
+    program: &Program,
+    packets: &[Vec<u8>],
+    judges: Judges,
+) -> Result<Tally, Box<Difference>> {
     let found = |party, packet, instead| {
-        Box::new(Found {
+        Box::new(Difference {
             party,
             program: program.clone(),
             packet,
@@ -282,7 +286,7 @@ pub fn check(program: &Program, packets: &[Vec<u8>], judges: Judges) -> Result<T
 
 /// The same difference in the least part of its program that still shows one of the same party.
 #[must_use]
-pub fn smallest(found: Found, packets: &[Vec<u8>], judges: Judges) -> Found {
+pub fn smallest(found: Difference, packets: &[Vec<u8>], judges: Judges) -> Difference {
     let mut best = found.clone();
     // p4c takes most of a second, and a switch another.
     let (needed, most) = match found.party {

@@ -21,7 +21,7 @@ mod shrink;
 mod value;
 mod walk;
 
-pub use check::{Found, Judged, Judges, Party, Tally, check, smallest};
+pub use check::{Difference, Judged, Judges, Party, Tally, check, smallest};
 pub use eval::{Fault, Outcome, Run, run};
 pub use make::{packet, program};
 
@@ -43,7 +43,7 @@ pub fn seeded(seed: u64) -> (ast::Program, Vec<Vec<u8>>) {
 ///
 /// # Errors
 /// The difference.
-pub fn one(seed: u64, judges: Judges) -> Result<Tally, Box<Found>> {
+pub fn one(seed: u64, judges: Judges) -> Result<Tally, Box<Difference>> {
     let (program, packets) = seeded(seed);
     check(&program, &packets, judges).map_err(|found| Box::new(smallest(*found, &packets, judges)))
 }

@@ -14,7 +14,7 @@ pub(super) fn shrink(
     let mut left = most;
     loop {
         let before = best.clone();
-        for way in Way::ALL {
+        for way in Reduction::ALL {
             let mut at = 0;
             while left > 0 {
                 let mut smaller = best.clone();
@@ -44,7 +44,7 @@ pub(super) fn shrink(
 
 /// A way to make a program smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Reduction {
     /// A statement is left out.
     Remove,
     /// A branch stands for the whole statement: the first, the other.
@@ -56,7 +56,7 @@ enum Way {
     Zero,
 }
 
-impl Way {
+impl Reduction {
     const ALL: [Self; 6] = [
         Self::Remove,
         Self::Then,
@@ -69,7 +69,7 @@ impl Way {
 
 /// One change, at the `at`th place where its way applies.
 struct Edit {
-    way: Way,
+    way: Reduction,
     at: usize,
     done: bool,
 }
@@ -90,12 +90,12 @@ impl Visitor for Edit {
     fn block(&mut self, block: &mut Block) {
         for index in 0..block.len() {
             let branch = match (&block[index], self.way) {
-                (_, Way::Remove) => Some(Vec::new()),
-                (Stmt::If(_, then, _), Way::Then) => Some(then.clone()),
-                (Stmt::If(_, _, other), Way::Else) => Some(other.clone()),
-                (Stmt::Switch(_, cases, _), Way::Then) => cases.first().map(|c| c.1.clone()),
-                (Stmt::Switch(_, _, default), Way::Else) => Some(default.clone()),
-                (Stmt::SwitchAction(table, ..), Way::Then) => Some(vec![Stmt::Apply(*table)]),
+                (_, Reduction::Remove) => Some(Vec::new()),
+                (Stmt::If(_, then, _), Reduction::Then) => Some(then.clone()),
+                (Stmt::If(_, _, other), Reduction::Else) => Some(other.clone()),
+                (Stmt::Switch(_, cases, _), Reduction::Then) => cases.first().map(|c| c.1.clone()),
+                (Stmt::Switch(_, _, default), Reduction::Else) => Some(default.clone()),
+                (Stmt::SwitchAction(table, ..), Reduction::Then) => Some(vec![Stmt::Apply(*table)]),
                 _ => None,
             };
             if let Some(branch) = branch
@@ -109,17 +109,19 @@ impl Visitor for Edit {
 
     fn number(&mut self, e: &mut Expr) {
         let smaller = match (&*e, self.way) {
-            (Expr::Binary(_, a, _) | Expr::Mux(_, a, _) | Expr::Not(a), Way::Operand) => {
+            (Expr::Binary(_, a, _) | Expr::Mux(_, a, _) | Expr::Not(a), Reduction::Operand) => {
                 Some((**a).clone())
             }
-            (Expr::Binary(_, _, b) | Expr::Mux(_, _, b), Way::Second) => Some((**b).clone()),
-            (Expr::Call(_, args), Way::Operand) => args.iter().find_map(|given| match &given.arg {
-                Arg::Value(Source::Number(e)) => Some(e.clone()),
-                Arg::Place(place) => Some(Expr::Read(place.clone())),
-                Arg::Value(_) => None,
-            }),
+            (Expr::Binary(_, _, b) | Expr::Mux(_, _, b), Reduction::Second) => Some((**b).clone()),
+            (Expr::Call(_, args), Reduction::Operand) => {
+                args.iter().find_map(|given| match &given.arg {
+                    Arg::Value(Source::Number(e)) => Some(e.clone()),
+                    Arg::Place(place) => Some(Expr::Read(place.clone())),
+                    Arg::Value(_) => None,
+                })
+            }
             (Expr::Const(..), _) => None,
-            (_, Way::Zero) => width(e).map(|width| Expr::Const(width, 0)),
+            (_, Reduction::Zero) => width(e).map(|width| Expr::Const(width, 0)),
             _ => None,
         };
         if let Some(smaller) = smaller

@@ -161,21 +161,21 @@ pub(super) fn calls(p: &Lvalue) -> bool {
     if !p.steps.iter().any(|step| matches!(step, Step::Moving(_))) {
         return false;
     }
-    let mut found = Found::default();
+    let mut found = Reads::default();
     place(&mut p.clone(), &mut found);
     !found.callees.is_empty()
 }
 
 /// Whether a value is computed by calling a function.
 pub(super) fn has_calls(value: &Source) -> bool {
-    let mut found = Found::default();
+    let mut found = Reads::default();
     source(&mut value.clone(), &mut found);
     !found.callees.is_empty()
 }
 
 /// Whether a number is computed from some part of a place.
 pub(super) fn reads(e: &Expr, place: &Lvalue) -> bool {
-    let mut found = Found::default();
+    let mut found = Reads::default();
     number(&mut e.clone(), &mut found);
     found.reads.iter().any(|read| may_overlap(read, place))
 }
@@ -208,7 +208,7 @@ pub(super) fn reached(program: &Program) -> Reached {
     let mut next = 0;
     while let Some(code) = reached.codes.get(next).copied() {
         next += 1;
-        let mut found = Found::default();
+        let mut found = Reads::default();
         callable(&mut program.code(code).clone(), &mut found);
         for t in std::mem::take(&mut found.tables) {
             if let (Some(control), Code::Control(c)) = (program.around(code), code) {
@@ -230,13 +230,13 @@ pub(super) fn reached(program: &Program) -> Reached {
 }
 
 #[derive(Default)]
-struct Found {
+struct Reads {
     callees: Vec<Callee>,
     tables: Vec<usize>,
     reads: Vec<Lvalue>,
 }
 
-impl Visitor for Found {
+impl Visitor for Reads {
     fn number(&mut self, e: &mut Expr) {
         if let Expr::Read(place) = e {
             self.reads.push(place.clone());

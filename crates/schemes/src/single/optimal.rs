@@ -52,7 +52,7 @@ impl Search {
 }
 
 /// Levels, and how few there can be.
-pub(crate) struct Found {
+pub(crate) struct Solution {
     pub(crate) levels: Vec<Cells>,
     /// No tables of single-valued rules that never lower a tag have fewer levels.
     pub(crate) at_least: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Found {
 ///
 /// # Errors
 /// [`SchemeError::TooManyTags`] if there are more levels than tags.
-pub(crate) fn optimal(set: &RouteSet, search: &Search, seed: u64) -> Result<Found, SchemeError> {
+pub(crate) fn optimal(set: &RouteSet, search: &Search, seed: u64) -> Result<Solution, SchemeError> {
     let squares = Squares::new(set.fabric());
     let levels = Levels {
         squares: &squares,
@@ -95,7 +95,7 @@ struct Optimal<'a> {
 }
 
 impl Work for Optimal<'_> {
-    type Output = Result<Found, SchemeError>;
+    type Output = Result<Solution, SchemeError>;
 
     fn on<D: Demand>(self, parts: &[D]) -> Self::Output {
         let squares = self.levels.squares;
@@ -105,7 +105,7 @@ impl Work for Optimal<'_> {
         let mut at_least = if acyclic { 1 } else { 2 };
         let mut best = self.levels.usual(parts, &start, &closure)?;
         if best.len() <= at_least {
-            return Ok(Found {
+            return Ok(Solution {
                 levels: best,
                 at_least,
             });
@@ -120,7 +120,7 @@ impl Work for Optimal<'_> {
             Answer::Unknown => {}
         }
         if best.len() <= at_least {
-            return Ok(Found {
+            return Ok(Solution {
                 levels: best,
                 at_least,
             });
@@ -154,7 +154,7 @@ impl Work for Optimal<'_> {
                 }
             }
         }
-        Ok(Found {
+        Ok(Solution {
             levels: best,
             at_least,
         })

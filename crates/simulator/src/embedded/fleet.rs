@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use p4exec::value::Bits;
 use p4exec::{Batch, Executor, FastestExecutor, Update};
-use p4gen::build::{BuildOptions, Made};
+use p4gen::build::{BuildOptions, ProgramWithEntries};
 use p4gen::entries::SwitchEntries;
 use p4gen::layout::{PORTS_UP, STATUS_WORD_BITS};
 use p4gen::targets::Target;
@@ -100,7 +100,7 @@ impl Fleet {
         target: &'static dyn Target,
     ) -> Result<Self, NetworkError> {
         let options = BuildOptions::default();
-        let made = Made::new(plan, target, &options, &|_| ()).map_err(Box::new)?;
+        let made = ProgramWithEntries::new(plan, target, &options, &|_| ()).map_err(Box::new)?;
         let program = network::compile_generated(&made.program)?;
         let entries = |switch: SwitchId| Ok(made.entries(switch).map_err(Box::new)?);
         let pipeline = target.capabilities().pipeline;

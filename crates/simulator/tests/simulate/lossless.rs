@@ -1,5 +1,5 @@
-//! Losslessness under pressure: a million packets, or ten, and not one lost, headroom that is just enough,
-//! and what happens when it is one frame less.
+//! Losslessness under pressure: a million packets, or ten, and not one lost, headroom that is just
+//! enough, and what happens when it is one frame less.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::large;

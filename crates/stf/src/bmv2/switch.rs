@@ -17,7 +17,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long the switch and its command line may take to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// A switch that has written nothing for so long is done with the packet.
 const QUIET: Duration = Duration::from_millis(80);
 /// A switch under load that has written nothing for so long has forwarded all there was.
@@ -133,7 +133,7 @@ impl Switch {
     /// Waits until the switch listens. The error is [`io::ErrorKind::InvalidData`] if it ends
     /// instead.
     pub(super) fn listens(&mut self) -> io::Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while TcpStream::connect((Ipv4Addr::LOCALHOST, self.thrift)).is_err() {
             self.still_runs()?;
             if Instant::now() > deadline {
@@ -184,7 +184,7 @@ impl Switch {
     /// Lets all packets of a port in at once and waits until as many came out of another. The error
     /// is [`io::ErrorKind::InvalidData`] if the switch ends first.
     pub(super) fn forward(&mut self, from: u16, to: u16) -> io::Result<Vec<Vec<u8>>> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let count = self.waiting.get(&from).map_or(0, VecDeque::len);
         // The pipe stays open: what lies in one that nobody holds is lost, and the switch may not
         // have opened it yet.
@@ -216,7 +216,7 @@ impl Switch {
         let start = Instant::now();
         let writer = std::thread::spawn(move || pipe.map_or(Ok(()), |mut p| p.write_all(&records)));
         let (mut size, mut last) = (self.written(), start);
-        while last.elapsed() < FLOOD_QUIET && start.elapsed() < PATIENCE {
+        while last.elapsed() < FLOOD_QUIET && start.elapsed() < TIMEOUT {
             sleep(Duration::from_millis(2));
             let now = self.written();
             if now != size {
@@ -240,7 +240,7 @@ impl Switch {
 
     /// Waits until nothing more is written.
     pub(super) fn settle(&self, quiet: Duration) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let (mut last, mut since) = (self.written(), Instant::now());
         while since.elapsed() < quiet && Instant::now() < deadline {
             sleep(Duration::from_millis(5));
@@ -358,7 +358,7 @@ impl Cli {
     }
 
     fn until_prompt(&mut self) -> io::Result<String> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut text = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -12,7 +12,7 @@ use prost::bytes::Bytes;
 use tokio_stream::Stream;
 use tonic::Status;
 
-use super::limits::Taken;
+use super::limits::Permit;
 
 /// Bytes of an answer that wait for the client before its read waits too.
 const WINDOW: usize = 256 << 10;
@@ -20,7 +20,7 @@ const WINDOW: usize = 256 << 10;
 /// What became of a part of an answer.
 pub enum Offer {
     /// It is on its way.
-    Taken,
+    Accepted,
     /// There was no room in time.
     Full(Bytes),
     /// Nobody wants it any more: the client has gone, or the read was ended.
@@ -29,7 +29,7 @@ pub enum Offer {
 
 struct State {
     /// Those beyond the window hold their bytes of the memory for answers.
-    parts: VecDeque<(Bytes, Option<Taken>)>,
+    parts: VecDeque<(Bytes, Option<Permit>)>,
     bytes: usize,
     end: Option<Status>,
     /// Nothing comes any more.
@@ -90,20 +90,20 @@ impl Answer {
                 .0;
         }
         self.add(state, part, None);
-        Offer::Taken
+        Offer::Accepted
     }
 
     /// Hands over a part for which there is no room but in the memory for answers.
-    pub fn keep(&self, part: Bytes, memory: Taken) -> Offer {
+    pub fn keep(&self, part: Bytes, memory: Permit) -> Offer {
         let state = self.lock();
         if state.gone || state.complete {
             return Offer::Unwanted;
         }
         self.add(state, part, Some(memory));
-        Offer::Taken
+        Offer::Accepted
     }
 
-    fn add(&self, mut state: MutexGuard<'_, State>, part: Bytes, memory: Option<Taken>) {
+    fn add(&self, mut state: MutexGuard<'_, State>, part: Bytes, memory: Option<Permit>) {
         if state.parts.is_empty() {
             state.progress = Instant::now();
         }

@@ -19,7 +19,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::http::Extensions;
 use tonic::transport::server::{Connected, TlsConnectInfo};
 
-use super::limits::{Limits, Places, Taken};
+use super::limits::{Limits, Permit, Places};
 
 /// The bytes that every HTTP/2 connection begins with.
 const PREFACE: u64 = 24;
@@ -89,7 +89,7 @@ pub struct Connection {
     received: u64,
     heard: Instant,
     alarm: Pin<Box<Sleep>>,
-    _place: Taken,
+    _place: Permit,
 }
 
 impl Connection {

@@ -14,7 +14,7 @@ use tonic::codegen::{BoxFuture, Service};
 use tower::Layer;
 
 use super::connections::Client;
-use super::limits::{Limits, Places, Taken};
+use super::limits::{Limits, Permit, Places};
 
 /// Wraps services in a [`Guard`].
 #[derive(Clone)]
@@ -60,7 +60,7 @@ pub struct Guard<S> {
 /// What an answer holds until the client has taken it; a service puts it among the answer's
 /// extensions.
 #[derive(Clone, Debug)]
-pub struct Holds(pub Arc<Taken>);
+pub struct Holds(pub Arc<Permit>);
 
 impl<S> Service<Request<Body>> for Guard<S>
 where
@@ -114,7 +114,7 @@ where
 }
 
 /// Bytes of a request that count against a client and all clients.
-struct Received(Mutex<Option<(Taken, Taken)>>);
+struct Received(Mutex<Option<(Permit, Permit)>>);
 
 impl Received {
     fn new(client: &Arc<Places>, all: &Arc<Places>) -> Arc<Self> {
@@ -216,7 +216,7 @@ impl http_body::Body for Metered {
 /// The body of an answer, with what it holds.
 struct Held {
     inner: Body,
-    _holds: (Taken, Option<Holds>),
+    _holds: (Permit, Option<Holds>),
 }
 
 impl http_body::Body for Held {

@@ -183,12 +183,12 @@ impl Places {
 
     /// Takes some, until what comes back is dropped; `None` if there are not so many left.
     #[must_use]
-    pub fn take(self: &Arc<Self>, count: usize) -> Option<Taken> {
+    pub fn take(self: &Arc<Self>, count: usize) -> Option<Permit> {
         let fits = |taken: usize| taken.checked_add(count).filter(|sum| *sum <= self.most);
         self.taken
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
             .ok()?;
-        Some(Taken {
+        Some(Permit {
             of: Arc::clone(self),
             count,
         })
@@ -197,12 +197,12 @@ impl Places {
 
 /// Places that are taken until this is dropped.
 #[derive(Debug)]
-pub struct Taken {
+pub struct Permit {
     of: Arc<Places>,
     count: usize,
 }
 
-impl Taken {
+impl Permit {
     /// How many these are.
     #[must_use]
     pub const fn count(&self) -> usize {
@@ -227,7 +227,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.keep(0);
     }

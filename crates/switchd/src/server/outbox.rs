@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_stream::Stream;
 use tonic::Status;
 
-use super::limits::{Places, Taken};
+use super::limits::{Permit, Places};
 
 /// Messages a client may leave waiting.
 const MESSAGES: usize = 8192;
@@ -23,7 +23,7 @@ const OVERHEAD: usize = 256;
 
 struct Waiting {
     message: Result<v1::StreamMessageResponse, Status>,
-    _bytes: Option<(Taken, Taken)>,
+    _bytes: Option<(Permit, Permit)>,
 }
 
 /// The server's end; clones reach the same client.

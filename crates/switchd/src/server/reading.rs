@@ -17,7 +17,7 @@ use tonic::Status;
 
 use super::answers::{Answer, Offer};
 use super::batch::object_names;
-use super::limits::Taken;
+use super::limits::Permit;
 use super::reads::Reads;
 use super::roles::Permissions;
 use super::status::batch_status;
@@ -290,7 +290,7 @@ impl Reading {
                 _ => GLANCE,
             };
             part = match self.answer.offer(part, wait) {
-                Offer::Taken => break,
+                Offer::Accepted => break,
                 Offer::Unwanted => return Err(Stop::Unwanted),
                 Offer::Full(part) => part,
             };
@@ -327,12 +327,12 @@ impl Reading {
         };
         self.kept += part.len();
         match self.answer.keep(part, memory) {
-            Offer::Taken => Ok(()),
+            Offer::Accepted => Ok(()),
             _ => Err(Stop::Unwanted),
         }
     }
 
-    fn memory(&self, bytes: usize) -> Option<Taken> {
+    fn memory(&self, bytes: usize) -> Option<Permit> {
         if self.kept + bytes > self.reads.limits().answer {
             return None;
         }

@@ -17,14 +17,14 @@ use tonic::Status;
 
 use super::answers::{Answer, Parts};
 use super::connections::Client;
-use super::limits::{Limits, Places, Taken};
+use super::limits::{Limits, Permit, Places};
 use super::reading::Reading;
 use super::roles::Permissions;
 use super::switch::Switch;
 use crate::translate::pipeline_state::PipelineState;
 
 /// How often a read that waits for a thread looks for one that is held in vain.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -60,7 +60,7 @@ pub struct Reads {
 pub struct Copy {
     /// The copy.
     pub contents: PipelineState,
-    _memory: Taken,
+    _memory: Permit,
 }
 
 impl Reads {
@@ -149,7 +149,7 @@ impl Reads {
     async fn turn(&self) -> Result<OwnedSemaphorePermit, Status> {
         let mut turn = std::pin::pin!(Arc::clone(&self.turns).acquire_owned());
         loop {
-            match tokio::time::timeout(LOOK, turn.as_mut()).await {
+            match tokio::time::timeout(POLL_INTERVAL, turn.as_mut()).await {
                 Ok(turn) => {
                     return turn.map_err(|_| Status::unavailable("the switch is stopping"));
                 }
@@ -266,7 +266,7 @@ pub struct AnswerStream {
     parts: Parts,
     id: u64,
     reads: Arc<Reads>,
-    _places: (Taken, Taken),
+    _places: (Permit, Permit),
 }
 
 impl Stream for AnswerStream {

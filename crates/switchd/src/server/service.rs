@@ -15,7 +15,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::connections::Client;
 use super::encoded::EncodedWrite;
 use super::guard::Holds;
-use super::limits::{Limits, Places, Taken};
+use super::limits::{Limits, Permit, Places};
 use super::outbox::{Inbox, Outbox};
 use super::reads::{AnswerStream, Reads};
 use super::stream::{Shared, Stream};
@@ -32,7 +32,7 @@ type Answers<T> = Pin<Box<dyn MessageStream<Item = Result<T, Status>> + Send>>;
 /// What a stream's client hears, while the stream has its place.
 pub struct StreamResponses {
     inbox: Inbox,
-    _places: (Taken, Taken),
+    _places: (Permit, Permit),
 }
 
 impl MessageStream for StreamResponses {

@@ -20,7 +20,7 @@ use super::methods::{self, Answer};
 use super::value::{MOST_VALUES, Reader, write_fields};
 use super::{Call, Memory, Subject};
 use crate::server::MAX_MESSAGE;
-use crate::server::limits::{Places, Taken};
+use crate::server::limits::{Permit, Places};
 
 /// What clients may take.
 #[derive(Clone, Copy, Debug)]
@@ -302,7 +302,7 @@ struct Bounded {
     input: BufReader<TcpStream>,
     limits: Limits,
     places: Arc<Places>,
-    taken: Option<Taken>,
+    taken: Option<Permit>,
     left: usize,
     /// When the message must be there; none before its first byte.
     until: Option<Instant>,

@@ -209,7 +209,7 @@ impl Cables {
 }
 
 /// How often a link in the way is exchanged with another of its OCS, for each link.
-const PATIENCE: usize = 100;
+const MAX_ATTEMPTS: usize = 100;
 
 /// Exchanges the upper ends of links of an OCS until no two links join the same switches, nor any
 /// those of `joined`.
@@ -232,7 +232,7 @@ fn separate(
         };
         (0..circuits.len()).filter(double).collect()
     };
-    let mut patience = PATIENCE * circuits.len();
+    let mut patience = MAX_ATTEMPTS * circuits.len();
     loop {
         let bad = in_the_way(&count, &circuits);
         if bad.is_empty() {

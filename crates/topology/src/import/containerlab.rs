@@ -79,23 +79,23 @@ enum EndSpec {
 const OUTSIDE: [&str; 4] = ["host", "mgmt-net", "macvlan", "dummy"];
 
 /// What a lab gives.
-pub(super) enum Found {
+pub(super) enum LabFile {
     /// One that we exported: the topology, whole.
     Topology(Topology),
     /// Another.
     Draft(Draft),
 }
 
-pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Found, ImportError> {
+pub(super) fn read(text: &str, options: &ImportOptions) -> Result<LabFile, ImportError> {
     let format = ImportFormat::Containerlab;
     let lab: Lab = serde_saphyr::from_str(text).map_err(|error| ImportError::Syntax {
         format,
         reason: error.to_string(),
     })?;
     if let Some(file) = exported(&lab) {
-        return Ok(Found::Topology(Topology::from_json(&file.to_string())?));
+        return Ok(LabFile::Topology(Topology::from_json(&file.to_string())?));
     }
-    draft(&lab, options).map(Found::Draft)
+    draft(&lab, options).map(LabFile::Draft)
 }
 
 /// The topology file of a lab that we exported whole: every node says which it is, every link joins

@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Draft, ImportE
         let data = data(edge, &keys);
         let rate = rate(&data).map_err(|reason| draft.value(&place, reason))?;
         let length = a.place.zip(b.place).map(|(a, b)| distance(a, b));
-        let end = |node: &Found| DraftEnd {
+        let end = |node: &GraphNode| DraftEnd {
             node: node.name.clone(),
             port: None,
         };
@@ -77,7 +77,7 @@ pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Draft, ImportE
 }
 
 /// A node of the file.
-struct Found {
+struct GraphNode {
     name: String,
     /// Latitude and longitude in degrees.
     place: Option<(f64, f64)>,
@@ -89,7 +89,7 @@ fn add_nodes(
     document: &Document<'_>,
     keys: &BTreeMap<&str, &str>,
     options: &ImportOptions,
-) -> Result<BTreeMap<String, Found>, ImportError> {
+) -> Result<BTreeMap<String, GraphNode>, ImportError> {
     let mut nodes = BTreeMap::new();
     let mut names = BTreeSet::new();
     for node in elements(document, "node") {
@@ -118,7 +118,7 @@ fn add_nodes(
             names.insert(name.clone());
         }
         let number = |key: &str| data.get(key).and_then(|text| text.parse::<f64>().ok());
-        let found = Found {
+        let found = GraphNode {
             name: name.clone(),
             place: number("Latitude").zip(number("Longitude")),
         };

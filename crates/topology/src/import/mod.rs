@@ -171,8 +171,8 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Imported, ImportErr
         csv::read(start, options)?
     } else if has_key(text, "topology") {
         match containerlab::read(text, options)? {
-            containerlab::Found::Draft(draft) => draft,
-            containerlab::Found::Topology(topology) => {
+            containerlab::LabFile::Draft(draft) => draft,
+            containerlab::LabFile::Topology(topology) => {
                 return Ok(Imported {
                     topology,
                     format: ImportFormat::Containerlab,

@@ -13,51 +13,51 @@ use switchwright::cli::terminal::{self, Terminal};
 
 /// A bench: its name on the command line, what makes it brief, whether it has peers to leave out,
 /// and how its figures are read.
-struct Bench {
+struct BenchEntry {
     name: &'static str,
     brief: &'static [&'static str],
     peers: bool,
     rows: fn(&Value) -> Vec<Row>,
 }
 
-const BENCHES: [Bench; 7] = [
-    Bench {
+const BENCHES: [BenchEntry; 7] = [
+    BenchEntry {
         name: "plan",
         brief: &[],
         peers: true,
         rows: plan,
     },
-    Bench {
+    BenchEntry {
         name: "p4",
         brief: &[],
         peers: true,
         rows: p4,
     },
-    Bench {
+    BenchEntry {
         name: "cores",
         brief: &[],
         peers: false,
         rows: cores,
     },
-    Bench {
+    BenchEntry {
         name: "ports",
         brief: &[],
         peers: true,
         rows: ports,
     },
-    Bench {
+    BenchEntry {
         name: "p4runtime",
         brief: &["--entries", "200000"],
         peers: true,
         rows: p4runtime,
     },
-    Bench {
+    BenchEntry {
         name: "simulate",
         brief: &["--packets", "0"],
         peers: true,
         rows: simulate,
     },
-    Bench {
+    BenchEntry {
         name: "lanes",
         brief: &["--only", "dfsssp"],
         peers: true,
@@ -111,7 +111,7 @@ impl NotRun {
 type Said = Result<Value, (i32, String)>;
 
 pub(super) fn run(only: Option<&str>, peers: bool, terminal: &Terminal) -> Result<(), Fault> {
-    let wanted = |bench: &&Bench| only.is_none_or(|text| bench.name.contains(text));
+    let wanted = |bench: &&BenchEntry| only.is_none_or(|text| bench.name.contains(text));
     if !BENCHES.iter().any(|bench| wanted(&bench)) {
         return Err(none_matches(only, &BENCHES.map(|bench| bench.name)));
     }
@@ -140,7 +140,7 @@ impl AllReport {
     /// a peer, and our figures are there.
     fn add(
         &mut self,
-        bench: &Bench,
+        bench: &BenchEntry,
         peers: bool,
         run: impl Fn(bool) -> Result<Said, Fault>,
     ) -> Result<(), Fault> {
@@ -176,7 +176,7 @@ impl AllReport {
     }
 }
 
-impl Bench {
+impl BenchEntry {
     fn run(&self, peers: bool) -> Result<Said, Fault> {
         let mut command = Command::new(std::env::current_exe().input("our own program")?);
         command

@@ -11,7 +11,7 @@ use plan::failover::Output;
 use schemes::failover::{FailoverOptions, FailoverScheme, PathPolicy};
 use serde::Serialize;
 
-use super::super::shares::{Found, Work};
+use super::super::shares::{ShareResult, Work};
 use super::none_matches;
 use crate::failover::{
     Cases, CustomHardware, FailurePlan, LossFigure, ProofFigure, RATIOS, SchemeState, Shape,
@@ -109,7 +109,7 @@ pub(in crate::command) fn run(
         };
         return sharding.run(work, terminal, |share| {
             let (cases, seconds) = timed(|| cases(request, share, terminal));
-            Ok((Found::BenchFailover(Box::new(cases?)), seconds))
+            Ok((ShareResult::BenchFailover(Box::new(cases?)), seconds))
         });
     }
     let cases = cases(request, Share { index: 0, of: 1 }, terminal)?;

@@ -6,7 +6,7 @@ use quantities::{BitRate, Bytes, Metres};
 use schemes::{TaggerOptions, tagger};
 use topology::generate::{Cables, FatTree};
 
-use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 
 const PORT: &str = "bytes of one port and priority";
 const SWITCH: &str = "KB of 32 ports and 8 priorities";

@@ -6,7 +6,7 @@ use schemes::{TaggerOptions, tagger};
 use simulator::embedded::{Network, Reroute};
 use topology::generate::{Cables, FatTree};
 
-use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use measure::{EmbeddedProber, measure_paths};
 
 /// Day of November 2016, measurements, rerouted ones, probability.

@@ -3,7 +3,7 @@
 use quantities::Bytes;
 use spec::{Scenario, Size};
 
-use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::super::scenes::{Play, at_end, play, play_changed};
 use super::statements;
 use crate::tagging_cases;

@@ -6,7 +6,7 @@
 use plan::failover::Output;
 use schemes::failover::PathPolicy;
 
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use crate::failover::{RATIOS, RatioCell, Shape, state, within_reach};
 
 const OUTPUTS: [(Output, &str); 2] = [

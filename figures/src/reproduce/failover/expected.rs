@@ -4,7 +4,7 @@ use schemes::failover::{FailoverScheme, TreeGrowth};
 use topology::Topology;
 
 use super::super::estimate::Estimate;
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::ground::{GROWTHS, at, lost_below, plinko, sets, trees as by_trees, under};
 use crate::failover::{Shape, under_switch_failures};
 use measure::failover::{FailureFigure, Sets, kind_of_sets};

@@ -3,7 +3,7 @@
 use schemes::failover::{FailoverOptions, FailoverScheme, TreeGrowth, failover};
 use topology::Topology;
 
-use super::super::item::{ItemError, Run, Told};
+use super::super::item::{EntryError, ItemError, Run};
 use measure::failover::{FailureFigure, Sets, plan_under_failures};
 
 /// Failure-identifying ways for so many failures.

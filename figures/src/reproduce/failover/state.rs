@@ -2,7 +2,7 @@
 
 use schemes::failover::{FailoverOptions, FailoverScheme, TreeGrowth};
 
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::ground::trees;
 use crate::failover::{SchemeState, Shape, custom_hardware, scheme_state, variants};
 

@@ -2,7 +2,7 @@
 
 use schemes::failover::{FailoverOptions, FailoverScheme, TreeGrowth};
 
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::ground::{GROWTHS, plinko, sets, trees, under};
 use crate::failover::{STRETCH, Shape, StretchCell};
 use measure::failover::kind_of_sets;

@@ -2,7 +2,7 @@
 
 use schemes::failover::{FailoverOptions, FailoverScheme};
 
-use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::ground::{GROWTHS, at, plinko, sets, trees as by_trees, under};
 use crate::failover::{Shape, reactive_on};
 

@@ -3,7 +3,7 @@
 use quantities::Progress;
 use topology::cabling::Prices;
 
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use crate::{
     CablingCase, CablingFigure, ClosCabling, cabling_cases, cabling_name as case_name,
     table_3_cabling,

@@ -4,7 +4,7 @@ use quantities::Progress;
 use topology::generate::layers_needed;
 
 use super::super::estimate::Estimate;
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use crate::{ExpanderKind, FlattenedCase, FlattenedTable, TRAFFIC, measure_cyclic};
 
 /// What the tables print of a network.

@@ -2,7 +2,7 @@
 
 use spec::TransportSpec;
 
-use super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::super::scenes::{Play, play};
 use crate::{PacketBench, PacketCase};
 

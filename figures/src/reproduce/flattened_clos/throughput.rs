@@ -3,7 +3,9 @@
 use quantities::Progress;
 
 use super::super::estimate::Estimate;
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value, averaged};
+use super::super::item::{
+    Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value, averaged,
+};
 use super::cables;
 use crate::{
     PacketBench, PacketCase, PacketFigure, THROUGHPUT_CASES, ThroughputFigure,

@@ -1,6 +1,6 @@
 //! Tables 5.1 to 5.3: virtual channels of DF-FI; beside them tags that rise, for the same ways.
 
-use super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::item::{Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use crate::failover::{PriorityCase, open_priority_cells, priorities, priority_cases};
 
 const RISING: &str = ", rising tags";

@@ -6,7 +6,7 @@ use topology::Topology;
 use topology::generate::{Bcube, Cables, FatTree, Jellyfish, JellyfishSize};
 use topology::routes::RoutePolicy;
 
-use super::super::item::{ItemError, Row, Run, Told, Value};
+use super::super::item::{EntryError, ItemError, Row, Run, Value};
 use super::super::scenes::{Play, play};
 
 fn fat_tree() -> Result<Topology, ItemError> {

@@ -5,7 +5,7 @@ use schemes::{Algorithm, TaggerOptions, tagger};
 use topology::generate::{Cables, ThreeNode};
 use topology::routes::RoutePolicy;
 
-use super::super::item::{ItemError, Row, Run, Told, Value};
+use super::super::item::{EntryError, ItemError, Row, Run, Value};
 
 /// A rule of a table: switch, tag, input port, output port, new tag.
 type Rule = (&'static str, u16, u16, u16, u16);

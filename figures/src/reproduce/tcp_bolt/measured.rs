@@ -1,6 +1,6 @@
 //! What is played for the entries of the chapter.
 
-use super::super::item::{Effort, ItemError, Run, Told, Value};
+use super::super::item::{Effort, EntryError, ItemError, Run, Value};
 use super::numbers::{
     AFTERWARDS, ALONE, BESIDE, BLOCKED, FREE, IDLE, KILOBYTES, LOADED, MOST_SAVED, OVER_TWO,
     SLOWEST, TOGETHER, share,

@@ -172,7 +172,7 @@ impl Queue {
     }
 
     /// Asks the kernel to send what is in the ring: it takes some frames at a time.
-    fn kick(&self) -> io::Result<()> {
+    fn wake_kernel(&self) -> io::Result<()> {
         // SAFETY: no memory is handed over.
         let result = unsafe {
             libc::sendto(
@@ -299,7 +299,7 @@ impl Xdp {
         // frame that it lost (EBUSY: no carrier) is taken out as well.
         let mut left = queue.send.left();
         for _ in 0..SEND {
-            let outcome = queue.kick();
+            let outcome = queue.wake_kernel();
             queue.reclaim();
             let again = outcome.is_err_and(|e| {
                 [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted].contains(&e.kind())

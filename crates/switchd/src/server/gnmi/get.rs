@@ -13,7 +13,7 @@ use super::models::{Module, Step};
 use super::path::{Filter, Pattern, Reach, answer_prefix, leaf_path};
 use super::schema::{KEY, Kind, LEAVES, LIST_DEPTH, Leaf, nanoseconds};
 use super::value::{Encoding, Value};
-use crate::server::limits::{GnmiLimits, Taken};
+use crate::server::limits::{GnmiLimits, Permit};
 
 /// The leaves that a request is about.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ const OVERHEAD: usize = 8;
 /// How much an answer may become.
 struct Room {
     /// Memory that all answers share, as much as this one has become.
-    memory: Taken,
+    memory: Permit,
     most: usize,
 }
 
@@ -118,8 +118,8 @@ pub(super) async fn answer(
     facts: &std::sync::Arc<Facts>,
     request: GetRequest,
     limits: &GnmiLimits,
-    memory: Taken,
-) -> Result<(GetResponse, Taken), Status> {
+    memory: Permit,
+) -> Result<(GetResponse, Permit), Status> {
     let question = read(&request, limits)?;
     let wants = question.paths.iter().map(|(_, reach)| reach.wants());
     let wants = wants.fold(Wants::default(), Wants::with);

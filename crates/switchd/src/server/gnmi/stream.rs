@@ -19,7 +19,7 @@ use super::facts::{Facts, Wants};
 use super::schema::nanoseconds;
 use super::watch::{List, News};
 use crate::engine::PortEvent;
-use crate::server::limits::{Limits, Places, Taken};
+use crate::server::limits::{Limits, Permit, Places};
 
 /// Values in one message.
 const UPDATES: usize = 256;
@@ -30,12 +30,12 @@ const MESSAGES: usize = 8;
 /// What a message takes besides its bytes.
 const OVERHEAD: usize = 256;
 
-type Item = (Result<SubscribeResponse, Status>, Option<Taken>);
+type Item = (Result<SubscribeResponse, Status>, Option<Permit>);
 
 /// What the client hears, while the call has its places.
 pub(super) struct Responses {
     receiver: mpsc::Receiver<Item>,
-    _places: (Taken, Taken),
+    _places: (Permit, Permit),
 }
 
 impl tokio_stream::Stream for Responses {
@@ -62,11 +62,11 @@ pub(super) struct Shared {
 pub(super) struct Stream {
     shared: Shared,
     sender: mpsc::Sender<Item>,
-    remembered: Option<Taken>,
+    remembered: Option<Permit>,
 }
 
 impl Stream {
-    pub(super) fn new(shared: Shared, places: (Taken, Taken)) -> (Self, Responses) {
+    pub(super) fn new(shared: Shared, places: (Permit, Permit)) -> (Self, Responses) {
         let (sender, receiver) = mpsc::channel(MESSAGES);
         let stream = Self {
             shared,

@@ -19,7 +19,7 @@ use crate::server::limits::GnmiLimits;
 
 /// How often values are read that change without an event, where a client asks for changes or
 /// leaves the interval to the switch.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a client has subscribed to.
 pub(super) struct List {
@@ -197,7 +197,7 @@ impl Watch {
                     leaves.into_iter().partition(|(number, _)| event(number));
                 vec![
                     Self::new(&origin, events, Rule::Changes, heartbeat),
-                    Self::new(&origin, others, samples(LOOK), heartbeat),
+                    Self::new(&origin, others, samples(POLL_INTERVAL), heartbeat),
                 ]
             }
         })
@@ -220,7 +220,7 @@ impl Watch {
         match self.rule {
             _ if self.leaves.is_empty() => None,
             Rule::Changes if events_only => None,
-            Rule::Changes => now.checked_add(LOOK),
+            Rule::Changes => now.checked_add(POLL_INTERVAL),
             Rule::Samples { every, .. } => now.checked_add(every),
         }
     }

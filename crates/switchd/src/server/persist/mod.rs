@@ -33,7 +33,7 @@ use super::pipeline::Pipeline;
 use super::restore;
 use crate::engine::EngineHandle;
 use crate::translate::refusal::Refusal;
-use records::{Found, MAGIC, Records, frame};
+use records::{FileItem, MAGIC, Records, frame};
 
 /// Updates in one record of a snapshot.
 const CHUNK: usize = 1000;
@@ -278,7 +278,7 @@ impl Store {
         let (place, why) = loop {
             let place = records.place;
             match records.next().map_err(self.io())? {
-                Found::Record(kind, payload) => match restored.take(kind, &payload) {
+                FileItem::Record(kind, payload) => match restored.take(kind, &payload) {
                     Ok(()) if restored.sealed => {
                         snapshot_bytes.get_or_insert(records.place);
                     }
@@ -291,9 +291,9 @@ impl Store {
                     }
                     Err(Wrong::Unfit(why)) => break (place, why),
                 },
-                Found::Damaged(why) => break (place, why),
-                Found::Torn if records.old => break (place, "its last record is cut short"),
-                Found::End | Found::Torn => match (restored.pipeline, snapshot_bytes) {
+                FileItem::Damaged(why) => break (place, why),
+                FileItem::Torn if records.old => break (place, "its last record is cut short"),
+                FileItem::End | FileItem::Torn => match (restored.pipeline, snapshot_bytes) {
                     (Some(pipeline), Some(snapshot)) => return Ok((pipeline, snapshot)),
                     _ => break (place, "its snapshot is cut short"),
                 },

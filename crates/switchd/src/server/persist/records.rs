@@ -60,7 +60,7 @@ pub(super) fn frame(kind: Kind, message: &impl Message, place: u64) -> Option<Ve
 
 /// What stands at a place of the file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FileItem {
     /// A whole record: what kind, and its message.
     Record(u8, Vec<u8>),
     /// The end of the file.
@@ -113,14 +113,14 @@ impl Records {
     }
 
     /// The next record. After anything but a record, nothing more can be read.
-    pub(super) fn next(&mut self) -> io::Result<Found> {
+    pub(super) fn next(&mut self) -> io::Result<FileItem> {
         let header = if self.old { HEADER - 4 } else { HEADER };
         let left = self.left();
         if left == 0 {
-            return Ok(Found::End);
+            return Ok(FileItem::End);
         }
         if left < header {
-            return Ok(Found::Torn);
+            return Ok(FileItem::Torn);
         }
         let (length, sum) = (self.number()?, self.number()?);
         let right = if self.old {
@@ -133,7 +133,7 @@ impl Records {
             return self.torn_or("its header fails its checksum");
         }
         if left < u64::from(length) {
-            return Ok(Found::Torn);
+            return Ok(FileItem::Torn);
         }
         let mut payload = vec![0; length as usize];
         self.input.read_exact(&mut payload)?;
@@ -141,20 +141,20 @@ impl Records {
             return self.torn_or("its content fails its checksum");
         }
         let Some((kind, message)) = payload.split_first() else {
-            return Ok(Found::Damaged("it is empty"));
+            return Ok(FileItem::Damaged("it is empty"));
         };
-        let found = Found::Record(*kind, message.to_vec());
+        let found = FileItem::Record(*kind, message.to_vec());
         self.place += header + u64::from(length);
         Ok(found)
     }
 
     /// Torn if nothing but zeros follow.
-    fn torn_or(&mut self, why: &'static str) -> io::Result<Found> {
+    fn torn_or(&mut self, why: &'static str) -> io::Result<FileItem> {
         let mut block = [0; 4096];
         loop {
             match self.input.read(&mut block)? {
-                0 => return Ok(Found::Torn),
-                n if block[..n].iter().any(|b| *b != 0) => return Ok(Found::Damaged(why)),
+                0 => return Ok(FileItem::Torn),
+                n if block[..n].iter().any(|b| *b != 0) => return Ok(FileItem::Damaged(why)),
                 _ => {}
             }
         }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     /// How many records are read, and what stands behind them; `None` if it is no file of ours.
-    fn read(bytes: &[u8]) -> Option<(usize, Found)> {
+    fn read(bytes: &[u8]) -> Option<(usize, FileItem)> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         io::Seek::rewind(&mut file).unwrap();
@@ -195,7 +195,7 @@ mod tests {
         let mut count = 0;
         loop {
             match records.next().unwrap() {
-                Found::Record(..) => count += 1,
+                FileItem::Record(..) => count += 1,
                 end => return Some((count, end)),
             }
         }
@@ -207,13 +207,16 @@ mod tests {
         for cut in MAGIC.len()..=bytes.len() {
             let whole = ends.iter().filter(|end| **end <= cut).count();
             let clean = cut == MAGIC.len() || ends.contains(&cut);
-            let expected = if clean { Found::End } else { Found::Torn };
+            let expected = if clean { FileItem::End } else { FileItem::Torn };
             assert_eq!(read(&bytes[..cut]), Some((whole, expected)), "cut at {cut}");
             // Blocks that were never written read as zeros; what ends in zeros may even be whole.
             let mut zeros = bytes[..cut].to_vec();
             zeros.resize(bytes.len() + 5000, 0);
             let (count, end) = read(&zeros).unwrap();
-            assert!(count >= whole && end == Found::Torn, "zeros from {cut} on");
+            assert!(
+                count >= whole && end == FileItem::Torn,
+                "zeros from {cut} on"
+            );
         }
         for cut in 0..MAGIC.len() {
             assert_eq!(read(&bytes[..cut]), None);
@@ -229,9 +232,9 @@ mod tests {
             let whole = ends.iter().filter(|end| **end <= bit / 8).count();
             match read(&flipped) {
                 None => assert!(bit / 8 < MAGIC.len(), "bit {bit}"),
-                Some((count, Found::Damaged(_))) => assert_eq!(count, whole, "bit {bit}"),
+                Some((count, FileItem::Damaged(_))) => assert_eq!(count, whole, "bit {bit}"),
                 Some((count, end)) => {
-                    assert_eq!((count, end), (ends.len() - 1, Found::Torn), "bit {bit}");
+                    assert_eq!((count, end), (ends.len() - 1, FileItem::Torn), "bit {bit}");
                     assert_eq!(whole, ends.len() - 1, "bit {bit}");
                 }
             }
@@ -244,6 +247,6 @@ mod tests {
         let mut shorter = bytes[..ends[0]].to_vec();
         shorter.extend_from_slice(&bytes[ends[1]..]);
         let (count, end) = read(&shorter).unwrap();
-        assert!(count == 1 && matches!(end, Found::Damaged(_)), "{end:?}");
+        assert!(count == 1 && matches!(end, FileItem::Damaged(_)), "{end:?}");
     }
 }

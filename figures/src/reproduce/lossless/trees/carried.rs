@@ -3,7 +3,7 @@
 use schemes::failover::FailoverOptions;
 use topology::Topology;
 
-use super::super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::super::item::{EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::{LINE, MAX, NO_RES, RAND, T, Variant, at, curve, hosts, sets, under};
 use crate::failover::{Shape, reactive_on};
 use measure::failover::FailureFigure;

@@ -3,7 +3,7 @@
 use schemes::failover::FailoverOptions;
 use topology::Topology;
 
-use super::super::super::item::{ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::super::item::{EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::{
     A_LAYER, LINE, MAX, NO_RES, RAND, T, Variant, any_to_any, at, curve, hosts, sets, under,
 };

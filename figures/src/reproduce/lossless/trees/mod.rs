@@ -11,7 +11,7 @@ use schemes::failover::{
 };
 use topology::Topology;
 
-use super::super::item::{ItemError, Run, Told, Value};
+use super::super::item::{EntryError, ItemError, Run, Value};
 use measure::failover::{FailureFigure, Sets, plan_under_failures};
 
 /// A plan of trees: the graph, trees to a destination, channels (and routings), and what must

@@ -3,7 +3,7 @@
 use plan::failover::Failover;
 use schemes::failover::FailoverOptions;
 
-use super::super::super::item::{Effort, ItemError, Row, Run, Said, Told, Tolerance, Value};
+use super::super::super::item::{Effort, EntryError, ItemError, Row, Run, Said, Tolerance, Value};
 use super::{LINE, MAX, NO_RES, RAND, T, Variant, any_to_any, plan};
 use crate::failover::Shape;
 
