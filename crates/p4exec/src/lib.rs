@@ -67,7 +67,6 @@ pub mod ports;
 pub mod state;
 pub mod tables;
 pub mod tna;
-mod tna_path;
 pub mod trace;
 pub mod v1model;
 pub mod value;

@@ -5,20 +5,15 @@
 //! (`codegen/ahead.rs`), looks up all of those keys together (`tables/table/together.rs`), and then
 //! runs the packets, which find the answers waiting.
 
-use std::sync::Arc;
-
 use p4ir::{Entity as _, TableId};
 use quantities::Nanos;
 
-use super::jit::Arrival;
+use super::jit::{Arrival, Session};
 use super::memo::KEY_WORDS;
 use super::runtime::Foreseen;
-use super::{Machine, prefetch_headers};
-use crate::exec::Batch;
 use crate::state::ControlState;
 use crate::tables::table::Together;
 use crate::tables::{TOGETHER, Table};
-use crate::v1model::V1ModelInfo;
 
 /// Entries from which on a table is large: its look-ups wait for memory.
 pub(super) const MANY_ENTRIES: usize = 4096;
@@ -37,11 +32,11 @@ pub(super) fn has_large_table(control: &ControlState) -> bool {
 
 /// The first look-ups of the packets that are run, and of those after them.
 #[derive(Debug, Default)]
-pub(super) struct LookAhead([FirstLookUps; 2]);
+pub(super) struct LookAhead(pub(super) [FirstLookUps; 2]);
 
 /// The first look-ups of at most [`TOGETHER`] packets, as far as they can be known.
 #[derive(Debug, Default)]
-struct FirstLookUps {
+pub(super) struct FirstLookUps {
     /// The table that the first of them comes to; packets of one batch nearly always come to the
     /// same.
     table: Option<usize>,
@@ -69,6 +64,34 @@ fn keys_of<'k>(own: &'k [[u64; KEY_WORDS]; TOGETHER], table: &Table) -> [&'k [u6
 }
 
 impl FirstLookUps {
+    /// Runs packets as far as their first look-ups, and takes the first two steps of those.
+    pub(super) fn look_at(
+        &mut self,
+        session: &mut Session<'_>,
+        now: Nanos,
+        packets: &[Arrival<'_>],
+    ) {
+        (self.table, self.count) = (None, 0);
+        for (packet, arrival) in packets.iter().enumerate() {
+            let place = self.count;
+            let key = &mut self.keys[place];
+            let Some(at) = session.look_ahead(now, arrival, key) else {
+                continue;
+            };
+            if *self.table.get_or_insert(at) != at {
+                continue;
+            }
+            let control = &session.runtime.state.control;
+            if let Some(table) = control.known_table(TableId::new(at)) {
+                let key = &self.keys[place][..key_words(table)];
+                table.begin_together(place, key, &mut self.together);
+            }
+            self.packets[place] = packet;
+            self.count += 1;
+        }
+        self.go_on(&session.runtime.state.control);
+    }
+
     /// The second step of the look-ups.
     fn go_on(&mut self, control: &ControlState) {
         if let Some(table) = self.table_in(control) {
@@ -78,7 +101,7 @@ impl FirstLookUps {
     }
 
     /// The last step: what each packet finds.
-    fn end(&self, control: &ControlState) -> [Foreseen; TOGETHER] {
+    pub(super) fn end(&self, control: &ControlState) -> [Foreseen; TOGETHER] {
         let mut foreseen = [Foreseen::default(); TOGETHER];
         if let (Some(at), Some(table)) = (self.table, self.table_in(control)) {
             let found =
@@ -92,57 +115,5 @@ impl FirstLookUps {
 
     fn table_in<'c>(&self, control: &'c ControlState) -> Option<&'c Table> {
         control.known_table(TableId::new(self.table?))
-    }
-}
-
-impl Machine<'_> {
-    /// Takes the packets of a batch all the way, their first look-ups together.
-    pub(super) fn forward_ahead(
-        &mut self,
-        info: &Arc<V1ModelInfo>,
-        now: Nanos,
-        packets: &[Arrival<'_>],
-        ahead: &mut LookAhead,
-        out: &mut Batch,
-    ) {
-        let [first, second] = &mut ahead.0;
-        let (mut these, mut next) = (first, second);
-        let mut chunks = packets.chunks(TOGETHER);
-        self.look_at(now, chunks.clone().next().unwrap_or_default(), these);
-        let mut first = 0;
-        while let Some(chunk) = chunks.next() {
-            let foreseen = these.end(&self.session.runtime.state.control);
-            let later = chunks.clone().next().unwrap_or_default();
-            self.look_at(now, later, next);
-            prefetch_headers(packets, first + 2 * TOGETHER);
-            self.session.runtime.foreseen = foreseen;
-            self.forward_some(info, now, chunk, first, out);
-            first += chunk.len();
-            std::mem::swap(&mut these, &mut next);
-        }
-        self.session.runtime.foreseen = [Foreseen::default(); TOGETHER];
-    }
-
-    /// Runs packets as far as their first look-ups, and takes the first two steps of those.
-    fn look_at(&mut self, now: Nanos, packets: &[Arrival<'_>], look_ups: &mut FirstLookUps) {
-        (look_ups.table, look_ups.count) = (None, 0);
-        for (packet, arrival) in packets.iter().enumerate() {
-            let place = look_ups.count;
-            let key = &mut look_ups.keys[place];
-            let Some(at) = self.session.look_ahead(now, arrival, key) else {
-                continue;
-            };
-            if *look_ups.table.get_or_insert(at) != at {
-                continue;
-            }
-            let control = &self.session.runtime.state.control;
-            if let Some(table) = control.known_table(TableId::new(at)) {
-                let key = &look_ups.keys[place][..key_words(table)];
-                table.begin_together(place, key, &mut look_ups.together);
-            }
-            look_ups.packets[place] = packet;
-            look_ups.count += 1;
-        }
-        look_ups.go_on(&self.session.runtime.state.control);
     }
 }

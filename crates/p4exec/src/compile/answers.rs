@@ -7,12 +7,10 @@
 //! pick nothing (no profile), and as long as the table is the one, at the place in memory, that the
 //! answer was found in.
 
-use p4ir::{Entity as _, TableId, ValidProgram};
+use p4ir::{Entity as _, ValidProgram};
 
+use super::epoch::{Changed, LookupCache};
 use super::memo::{KEY_WORDS, LINES};
-use crate::state::{RuntimeState, TableCells};
-use crate::tables::Table;
-use crate::tables::revision::Revision;
 
 /// An answer: one line of the processor's cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,40 +34,16 @@ pub(super) struct Answer {
 pub(super) struct Place {
     /// The address of [`LINES`] answers, 0 if none are kept.
     pub(super) lines: u64,
-    /// Grows when the table changes: older answers do not hold. Never zero where answers are kept.
+    /// The epoch of the table: answers of another one do not hold. Never zero where answers are
+    /// kept.
     pub(super) generation: u64,
-}
-
-/// A table and where it has its rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    revision: Revision,
-    rows: usize,
-    default_row: usize,
-}
-
-impl Stamp {
-    fn of(table: &Table) -> Self {
-        Self {
-            revision: table.revision(),
-            rows: table.rows_at(),
-            default_row: table.default_row().map_or(0, |row| row.as_ptr().addr()),
-        }
-    }
-}
-
-/// The answers of one table.
-#[derive(Debug)]
-struct Kept {
-    table: TableId,
-    stamp: Option<Stamp>,
-    lines: Vec<Answer>,
 }
 
 /// The answers of the tables of a program.
 #[derive(Debug)]
 pub(super) struct Answers {
-    kept: Vec<Kept>,
+    /// By table: its answers, if they may be kept.
+    lines: Vec<Option<Vec<Answer>>>,
     /// By table.
     places: Vec<Place>,
 }
@@ -78,48 +52,36 @@ impl Answers {
     /// No answers yet, of the tables of a program whose answers may be kept.
     pub(super) fn new(program: &ValidProgram) -> Self {
         let tables = program.tables.iter();
-        let kept = tables
-            .filter(|(_, table)| is_plain(table))
-            .map(|(table, _)| Kept {
-                table,
-                stamp: None,
-                lines: Vec::new(),
-            });
+        let lines = tables.map(|(_, table)| is_plain(table).then(Vec::new));
         Self {
-            kept: kept.collect(),
+            lines: lines.collect(),
             places: vec![Place::default(); program.tables.len()],
-        }
-    }
-
-    /// Brings the places in line with the state. None are kept while look-ups are made ahead, whose
-    /// answers would wait in vain.
-    pub(super) fn refresh(&mut self, state: &RuntimeState, looks_ahead: bool) {
-        let RuntimeState { control, data } = state;
-        for kept in &mut self.kept {
-            let place = &mut self.places[kept.table.index()];
-            let marks = data.cells(kept.table).is_some_and(TableCells::keeps);
-            let table = control.known_table(kept.table);
-            let table = table.filter(|table| {
-                let short = is_short(table.layout().dense_words());
-                short && !table.is_quick() && !marks && !looks_ahead
-            });
-            let Some(table) = table else {
-                place.lines = 0;
-                continue;
-            };
-            let stamp = Some(Stamp::of(table));
-            if kept.stamp != stamp {
-                kept.stamp = stamp;
-                place.generation += 1;
-            }
-            kept.lines.resize(LINES, Answer::default());
-            place.lines = kept.lines.as_mut_ptr().expose_provenance() as u64;
         }
     }
 
     /// Where each table's answers are.
     pub(super) fn places(&self) -> &[Place] {
         &self.places
+    }
+}
+
+impl LookupCache for Answers {
+    /// None are kept while look-ups are made ahead, whose answers would wait in vain.
+    fn renew(&mut self, changed: &Changed<'_>) {
+        let (at, table) = (changed.id.index(), changed.table);
+        let Some(lines) = &mut self.lines[at] else {
+            return;
+        };
+        let place = &mut self.places[at];
+        place.generation = changed.epoch;
+        let short = is_short(table.layout().dense_words());
+        let basis = changed.basis;
+        if !short || table.is_quick() || basis.leaves_marks || basis.looks_ahead {
+            place.lines = 0;
+            return;
+        }
+        lines.resize(LINES, Answer::default());
+        place.lines = lines.as_mut_ptr().expose_provenance() as u64;
     }
 }
 

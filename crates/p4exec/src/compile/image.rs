@@ -2,9 +2,9 @@
 //! they come to, in one run of words.
 //!
 //! An image is a copy so that compiled code holds no pointer into the state, which the control
-//! plane changes and swaps between two calls. It is made anew when the [`Revision`] of what it was
-//! made from has changed; a table that does not suit has none, and compiled code calls
-//! [`Runtime::apply`](super::runtime::Runtime::apply) for it.
+//! plane changes and swaps between two calls. It is made anew with every
+//! [`Epoch`](super::epoch::Epoch) of its table; a table that does not suit has none, and compiled
+//! code calls [`Runtime::apply`](super::runtime::Runtime::apply) for it.
 //!
 //! ```text
 //! from 0     whether it is a hit, by entry, winners first; what is said of a miss is said of those that are not there, and always
@@ -20,12 +20,12 @@
 //! Rows of a table are equally long, so that where one is follows from its number without another
 //! load.
 
-use p4ir::{Entity as _, TableId, ValidProgram};
+use p4ir::{Entity as _, TableId};
 
+use super::epoch::{Changed, LookupCache};
 use crate::ports::PortSet;
-use crate::state::{ControlState, ProfileState, RuntimeState, TableCells};
+use crate::state::{ProfileState, RuntimeState};
 use crate::tables::action::most_arg_words;
-use crate::tables::revision::Revision;
 use crate::tables::small_table::MAX_ENTRIES;
 use crate::tables::{ActionWord, GroupId, KeyForm, KeyLayout, MemberId, RowKind, Slot, Table};
 
@@ -112,20 +112,6 @@ pub(super) fn columns(layout: &KeyLayout) -> Vec<(usize, u32)> {
     (0..layout.dense_words()).flat_map(of_word).collect()
 }
 
-/// What an image was made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    table: Revision,
-    /// Profile and ports, if the table has a profile.
-    choice: Option<(Revision, Revision)>,
-}
-
-#[derive(Debug, Default)]
-struct Image {
-    stamp: Option<Stamp>,
-    words: Vec<u64>,
-}
-
 /// Where a table's image is, 0 if it has none.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -141,60 +127,22 @@ pub(super) struct Addresses {
 /// The images of the tables of a program.
 #[derive(Debug)]
 pub(super) struct Images {
-    /// The tables that compiled code looks up by itself, if they have an image.
-    tables: Vec<(TableId, Image)>,
+    /// By table: the words of its image, if compiled code looks it up by itself while it has one.
+    words: Vec<Option<Vec<u64>>>,
     /// By table.
     addresses: Vec<Addresses>,
 }
 
 impl Images {
-    /// Images, not made yet, of these tables.
-    pub(super) fn new(program: &ValidProgram, tables: Vec<TableId>) -> Self {
-        Self {
-            addresses: vec![Addresses::default(); program.tables.len()],
-            tables: tables
-                .into_iter()
-                .map(|id| (id, Image::default()))
-                .collect(),
+    /// Images, not made yet, of some of so many tables.
+    pub(super) fn new(tables: usize, looked_up: &[TableId]) -> Self {
+        let mut words = vec![None; tables];
+        for id in looked_up {
+            words[id.index()] = Some(Vec::new());
         }
-    }
-
-    /// Images, not made yet, of the same tables of another switch.
-    pub(super) fn sibling(&self, program: &ValidProgram) -> Self {
-        Self::new(program, self.tables.iter().map(|(id, _)| *id).collect())
-    }
-
-    /// Brings the images in line with the state. Costs a comparison per table if nothing changed.
-    pub(super) fn refresh(&mut self, program: &ValidProgram, state: &RuntimeState) {
-        let RuntimeState { control, data } = state;
-        for (id, image) in &mut self.tables {
-            let Some(table) = control.known_table(*id) else {
-                continue;
-            };
-            let profile = program.tables[*id].implementation;
-            let profile = profile.and_then(|profile| control.profile_state(profile).ok());
-            let stamp = Stamp {
-                table: table.revision(),
-                choice: profile.map(|p| (p.profile.revision(), data.ports_revision())),
-            };
-            if image.stamp == Some(stamp) {
-                continue;
-            }
-            image.stamp = Some(stamp);
-            image.words.clear();
-            let keeps = data.cells(*id).is_some_and(TableCells::keeps);
-            let made = !keeps && draw(&mut image.words, (*id, table), state, control).is_some();
-            let any = if made && image.words.len() <= MAX_WORDS {
-                image.words.as_ptr().expose_provenance() as u64
-            } else {
-                0
-            };
-            let up_to = |count| if table.len() <= count { any } else { 0 };
-            self.addresses[id.index()] = Addresses {
-                one: up_to(1),
-                few: up_to(FEW),
-                any,
-            };
+        Self {
+            addresses: vec![Addresses::default(); tables],
+            words,
         }
     }
 
@@ -204,13 +152,33 @@ impl Images {
     }
 }
 
+impl LookupCache for Images {
+    fn renew(&mut self, changed: &Changed<'_>) {
+        let Changed {
+            id, table, state, ..
+        } = *changed;
+        let Some(words) = &mut self.words[id.index()] else {
+            return;
+        };
+        words.clear();
+        let made = !changed.basis.leaves_marks && draw(words, (id, table), state).is_some();
+        let any = if made && words.len() <= MAX_WORDS {
+            words.as_ptr().expose_provenance() as u64
+        } else {
+            0
+        };
+        let up_to = |count| if table.len() <= count { any } else { 0 };
+        self.addresses[id.index()] = Addresses {
+            one: up_to(1),
+            few: up_to(FEW),
+            any,
+        };
+    }
+}
+
 /// Draws a table; `None` if it does not suit.
-fn draw(
-    words: &mut Vec<u64>,
-    (id, table): (TableId, &Table),
-    state: &RuntimeState,
-    control: &ControlState,
-) -> Option<()> {
+fn draw(words: &mut Vec<u64>, (id, table): (TableId, &Table), state: &RuntimeState) -> Option<()> {
+    let control = &state.control;
     let entries = table.small().entries()?;
     let program = control.program();
     let layout = table.layout();

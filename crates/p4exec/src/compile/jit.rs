@@ -333,7 +333,7 @@ pub(super) const FIRST_TABLE: u64 = 16;
 pub(super) type Block = unsafe extern "C" fn(*mut Ctx, *mut u64) -> u64;
 
 /// The machine code of a program; dropping it frees the memory.
-pub(super) struct Code {
+pub(super) struct Native {
     /// Behind a lock only so that switches in several threads may share the code; nobody takes it.
     module: Mutex<Option<JITModule>>,
     /// In the order of [`BlockKind`].
@@ -364,7 +364,7 @@ fn way_of_code(code: u64) -> Way {
     Way::ALL.get(code as usize).copied().unwrap_or(Way::Aborted)
 }
 
-impl Code {
+impl Native {
     /// Takes over a finished module and the addresses of its blocks, all that the program's
     /// architecture has, of the function of all, and of the one that looks ahead.
     pub(super) fn new(
@@ -395,7 +395,7 @@ impl Code {
     }
 }
 
-impl Drop for Code {
+impl Drop for Native {
     fn drop(&mut self) {
         let module = match self.module.get_mut() {
             Ok(module) => module.take(),
@@ -410,7 +410,7 @@ impl Drop for Code {
 
 /// Compiled code with all it runs on, for one packet or many.
 pub(super) struct Session<'a> {
-    code: &'a Code,
+    code: &'a Native,
     ctx: Ctx,
     dropped: [u64; TOGETHER],
     pub(super) runtime: Runtime<'a>,
@@ -439,7 +439,7 @@ pub(super) struct Ended {
 
 impl<'a> Session<'a> {
     pub(super) fn new(
-        code: &'a Code,
+        code: &'a Native,
         runtime: Runtime<'a>,
         images: &'a [Addresses],
         answers: &'a [Place],

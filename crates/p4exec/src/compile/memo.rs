@@ -1,9 +1,12 @@
 //! What recent lookups found: per table, a small direct-mapped store from key words to entries.
 //!
 //! Packets of one flow ask the same questions; answering them from here costs one hash and one
-//! comparison whatever the table's match structure costs. An answer holds as long as the table has
-//! the revision that it was found at ([`Table::revision`](crate::tables::Table)).
+//! comparison whatever the table's match structure costs. An answer holds for the
+//! [`Epoch`] of its table that it was found in.
 
+use p4ir::Entity as _;
+
+use super::epoch::{Changed, Epoch, LookupCache};
 use crate::tables::Slot;
 
 /// Words of the longest key that is remembered, or looked up ahead.
@@ -22,20 +25,16 @@ const MISS: Slot = Slot::MAX;
 struct Line {
     key: [u64; KEY_WORDS],
     slot: Slot,
-    /// The table's revision when it was found; no table has revision 0.
-    revision: u64,
+    /// The table's epoch when it was found; 0 if nothing was.
+    epoch: Epoch,
 }
 
 impl Line {
     // Apart from [`Memo::find`], whose stack would else be laid out for a line of it in every
     // lookup.
     #[inline(never)]
-    fn set(&mut self, key: [u64; KEY_WORDS], slot: Slot, revision: u64) {
-        *self = Self {
-            key,
-            slot,
-            revision,
-        };
+    fn set(&mut self, key: [u64; KEY_WORDS], slot: Slot, epoch: Epoch) {
+        *self = Self { key, slot, epoch };
     }
 }
 
@@ -50,23 +49,40 @@ fn same(a: &[u64; KEY_WORDS], b: &[u64; KEY_WORDS]) -> bool {
 /// See the module documentation.
 #[derive(Debug)]
 pub(super) struct Memo {
-    /// Lines of a table are made when it is first looked up.
-    tables: Vec<Option<Box<[Line; LINES]>>>,
+    tables: Vec<Kept>,
+}
+
+/// The answers of one table.
+#[derive(Debug)]
+struct Kept {
+    epoch: Epoch,
+    /// Made when the table is first looked up.
+    lines: Option<Box<[Line; LINES]>>,
 }
 
 impl Memo {
     /// A memo for so many tables.
     pub(super) fn new(tables: usize) -> Self {
         Self {
-            tables: (0..tables).map(|_| None).collect(),
+            tables: (0..tables)
+                .map(|_| Kept {
+                    epoch: 1,
+                    lines: None,
+                })
+                .collect(),
         }
     }
 
-    /// The answer for a key of a table at a revision, from here or from `look_up`.
+    /// Begins an epoch of a table.
+    fn begin(&mut self, table: usize, epoch: Epoch) {
+        self.tables[table].epoch = epoch;
+    }
+
+    /// The answer for a key of a table, from here or from `look_up`.
     #[inline]
     pub(super) fn find(
         &mut self,
-        (table, revision): (usize, u64),
+        table: usize,
         key: &[u64],
         look_up: impl FnOnce() -> Option<Slot>,
     ) -> Option<Slot> {
@@ -77,15 +93,21 @@ impl Memo {
             [a, b, c, d] => ([a, b, c, d], sum([a, b, c, d])),
             _ => return look_up(),
         };
-        let Some(lines) = self.tables.get_mut(table) else {
+        let Some(Kept { epoch, lines }) = self.tables.get_mut(table) else {
             return look_up();
         };
         let lines = lines.get_or_insert_with(lines_of_table);
         let line = &mut lines[line_at(sum)];
-        if line.revision != revision || !same(&line.key, &key) {
-            line.set(key, look_up().unwrap_or(MISS), revision);
+        if line.epoch != *epoch || !same(&line.key, &key) {
+            line.set(key, look_up().unwrap_or(MISS), *epoch);
         }
         (line.slot != MISS).then_some(line.slot)
+    }
+}
+
+impl LookupCache for Memo {
+    fn renew(&mut self, changed: &Changed<'_>) {
+        self.begin(changed.id.index(), changed.epoch);
     }
 }
 
@@ -138,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_those_of_the_lookup_at_their_revision() {
+    fn answers_are_those_of_the_lookup_in_their_epoch() {
         let mut memo = Memo::new(2);
         let keys: Vec<[u64; 3]> = (0..2000).map(|i| [i % 700, i % 3, 7]).collect();
         for round in 1..4u32 {
@@ -146,18 +168,16 @@ mod tests {
                 let sum = (key[0] + key[1]) as u32 + round;
                 (!sum.is_multiple_of(5)).then_some(sum)
             };
+            memo.begin(1, round.into());
             for key in &keys {
-                assert_eq!(
-                    memo.find((1, round.into()), key, || answer(key)),
-                    answer(key)
-                );
+                assert_eq!(memo.find(1, key, || answer(key)), answer(key));
             }
         }
         let same = [1, 2, 3];
-        assert_eq!(memo.find((0, 1), &same, || Some(9)), Some(9));
-        assert_eq!(memo.find((0, 1), &same, || None), Some(9), "kept");
-        assert_eq!(memo.find((1, 3), &same, || None), None, "another table");
-        assert_eq!(memo.find((0, 1), &[1; 9], || Some(4)), Some(4), "too long");
-        assert_eq!(memo.find((0, 1), &[1; 9], || None), None);
+        assert_eq!(memo.find(0, &same, || Some(9)), Some(9));
+        assert_eq!(memo.find(0, &same, || None), Some(9), "kept");
+        assert_eq!(memo.find(1, &same, || None), None, "another table");
+        assert_eq!(memo.find(0, &[1; 9], || Some(4)), Some(4), "too long");
+        assert_eq!(memo.find(0, &[1; 9], || None), None);
     }
 }

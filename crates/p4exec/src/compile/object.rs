@@ -17,7 +17,7 @@ use cranelift_module::{
 use p4ir::{Entity as _, TableId, ValidProgram};
 use serde::{Deserialize, Serialize};
 
-use super::jit::{self, Code, Helper};
+use super::jit::{self, Helper, Native};
 use super::site::Site;
 use crate::externs::hash::{HashAlgorithm, fixed_crc};
 use crate::state::BuildError;
@@ -269,7 +269,7 @@ impl Object {
     }
 
     /// Makes the code callable in this process. It must have been checked.
-    pub(super) fn link(&self) -> Result<Code, BuildError> {
+    pub(super) fn link(&self) -> Result<Native, BuildError> {
         let mut builder = JITBuilder::with_isa(isa(Effort::Usual)?, default_libcall_names());
         for symbol in &self.symbols {
             if let Some(address) = symbol.address() {
@@ -314,6 +314,6 @@ impl Object {
         let blocks = self.blocks.iter().map(address).collect();
         let whole = self.whole.as_ref().map(address);
         let ahead = self.ahead.as_ref().map(address);
-        Ok(Code::new(module, blocks, whole, ahead))
+        Ok(Native::new(module, blocks, whole, ahead))
     }
 }

@@ -124,8 +124,8 @@ impl Runtime<'_> {
         } else if table.is_quick() || !remembers {
             table.lookup_dense(key)
         } else {
-            let place = (id.index(), table.revision().number());
-            self.memo.find(place, key, || table.lookup_dense(key))
+            let find = || table.lookup_dense(key);
+            self.memo.find(id.index(), key, find)
         };
         let program = &self.program.tables[id];
         let row = match slot {

@@ -29,10 +29,10 @@ use quantities::{Nanos, PortId};
 
 use crate::exec::{DropReason, Executor, Outputs};
 use crate::info::{ArchitectureInfo, ProgramInfo};
+use crate::path::tofino::TnaEngine;
 use crate::path::{self, Engine, MaybeTracer, Pass, Requests};
 use crate::state::{BuildError, RuntimeState, check_main};
 use crate::tna::Gress;
-use crate::tna_path::{self, TnaEngine};
 use crate::trace::Tracer;
 use crate::v1model::leaf_width;
 use crate::value::Bits;
@@ -122,11 +122,10 @@ impl Interpreter {
         let info = Arc::clone(&self.info);
         match &info.architecture {
             ArchitectureInfo::V1Model(info) => {
-                let info = Arc::clone(info);
-                path::run(self, info, now, packet, ingress_port, out, tracer);
+                path::v1model::run(self, info, now, packet, ingress_port, out, tracer);
             }
             ArchitectureInfo::Tofino(info) => {
-                tna_path::run(self, info, now, packet, ingress_port, out, tracer);
+                path::tofino::run(self, info, now, packet, ingress_port, out, tracer);
             }
         }
     }

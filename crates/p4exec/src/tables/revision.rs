@@ -14,12 +14,6 @@ impl Revision {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
-
-    /// The number; never zero.
-    #[inline]
-    pub(crate) const fn number(self) -> u64 {
-        self.0
-    }
 }
 
 /// Says nothing: the number depends on what else the process did.

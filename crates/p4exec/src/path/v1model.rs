@@ -1,123 +1,21 @@
-//! A packet's way through a v1model switch, whoever runs the blocks.
+//! A packet's way through a v1model switch.
 //!
-//! [`Path`] does what BMv2's `simple_switch` does around the six blocks: it fills the metadata,
-//! takes the requests of ingress and egress (clone, resubmit, recirculate, multicast, digest),
-//! keeps the packets that wait for a block, and bounds their number. The blocks themselves are run
-//! by an
-//! [`Engine`]: the interpreter or compiled code.
+//! This is what BMv2's `simple_switch` does around the six blocks: it fills the metadata, and takes
+//! the requests of ingress and egress (clone, resubmit, recirculate, multicast, digest).
 
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use quantities::{Nanos, PortId, Priority};
 
+use super::{Architecture, Engine, PacketLoop, Pass, Requests, least, reborrow};
 use crate::exec::{DropReason, OutputMetadata, Sink};
-use crate::externs::digest::Digest;
 use crate::forward::{
     EgressMetadata, IngressMetadata, StandardMetadata, enter_egress, enter_ingress,
 };
-use crate::state::{Replica, RuntimeState};
-use crate::trace::{Fields, TraceEvent, Tracer};
+use crate::state::Replica;
+use crate::trace::{TraceEvent, Tracer};
 use crate::v1model::{DROP_PORT, V1ModelInfo, instance_type};
 use crate::value::Bits;
-
-/// What a program asked for while a block ran.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Requests {
-    /// Session and metadata kept.
-    pub(crate) clone: Option<(u32, Vec<usize>)>,
-    /// Metadata kept.
-    pub(crate) resubmit: Option<Vec<usize>>,
-    /// Metadata kept.
-    pub(crate) recirculate: Option<Vec<usize>>,
-    pub(crate) truncate: Option<usize>,
-    pub(crate) digests: Vec<Digest>,
-    /// Tofino: session, and the header before the copy.
-    pub(crate) mirrors: Vec<(u32, Vec<u8>)>,
-    /// Tofino: what comes in the place of the port metadata.
-    pub(crate) resubmit_with: Option<Vec<u8>>,
-}
-
-impl Requests {
-    /// `truncate`: the least of all calls counts.
-    pub(crate) fn truncate_to(&mut self, limit: usize) {
-        self.truncate = least(self.truncate, Some(limit));
-    }
-}
-
-/// The smaller of two limits.
-fn least(a: Option<usize>, b: Option<usize>) -> Option<usize> {
-    a.into_iter().chain(b).min()
-}
-
-/// What a block runs on besides storage and state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pass<'a> {
-    pub(crate) now: Nanos,
-    /// The packet as it came to this pass.
-    pub(crate) bytes: &'a [u8],
-    /// Bits of it that the parser took; 0 before it ran.
-    pub(crate) parsed: usize,
-    /// What counters and meters count.
-    pub(crate) length: usize,
-}
-
-impl<'a> Pass<'a> {
-    /// Of a packet as it was received, before the parser ran.
-    #[inline]
-    pub(crate) const fn received(now: Nanos, bytes: &'a [u8]) -> Self {
-        Self {
-            now,
-            bytes,
-            parsed: 0,
-            length: bytes.len(),
-        }
-    }
-}
-
-/// A tracer for one block, if the packet is traced.
-pub(crate) type MaybeTracer<'t> = Option<&'t mut dyn Tracer>;
-
-/// Runs the blocks of one program on its own storage and state. Leaves are those of the layout.
-pub(crate) trait Engine {
-    /// A copy of headers, user and standard metadata.
-    type Snapshot: Clone;
-
-    fn state_mut(&mut self) -> &mut RuntimeState;
-    /// The low 64 bits of a leaf.
-    fn get(&self, leaf: usize) -> u64;
-    /// Sets a leaf to the low bits of a value.
-    fn set(&mut self, leaf: usize, value: u64);
-    fn leaf(&self, leaf: usize) -> Bits;
-    /// Sets a leaf to a value of its own width.
-    fn set_leaf(&mut self, leaf: usize, value: &Bits);
-    fn leaf_width(&self, leaf: usize) -> u32;
-    fn zero(&mut self, leaves: Range<usize>);
-    fn save(&self) -> Self::Snapshot;
-    fn restore(&mut self, saved: &Self::Snapshot);
-    /// Runs the parser; the error it ended with and the bits it took.
-    fn parse<'a>(&'a mut self, pass: Pass<'a>, tracer: MaybeTracer<'a>) -> (u32, usize);
-    /// Verifies checksums and runs ingress.
-    fn ingress<'a>(
-        &'a mut self,
-        pass: Pass<'a>,
-        tracer: MaybeTracer<'a>,
-    ) -> Result<Requests, DropReason>;
-    /// Runs egress.
-    fn egress<'a>(
-        &'a mut self,
-        pass: Pass<'a>,
-        tracer: MaybeTracer<'a>,
-    ) -> Result<Requests, DropReason>;
-    /// Computes checksums and writes headers and payload.
-    fn deparse<'a>(
-        &'a mut self,
-        pass: Pass<'a>,
-        tracer: MaybeTracer<'a>,
-    ) -> Result<Vec<u8>, DropReason>;
-}
 
 /// A packet waiting for ingress.
 pub(crate) struct IngressJob {
@@ -155,69 +53,64 @@ pub(crate) struct EgressJob<S> {
     truncate: Option<usize>,
 }
 
-enum Job<S> {
-    Ingress(IngressJob),
-    Egress(EgressJob<S>),
-}
+/// v1model's switch, and where a program has the metadata that it reads and writes.
+pub(crate) struct V1Model<'i>(&'i V1ModelInfo);
 
-/// One received packet's way through the switch, with all that comes of it.
-pub(crate) struct Path<'a, E: Engine> {
-    engine: &'a mut E,
-    info: Arc<V1ModelInfo>,
-    now: Nanos,
-    out: &'a mut dyn Sink,
-    tracer: Option<&'a mut dyn Tracer>,
-    jobs: VecDeque<Job<E::Snapshot>>,
+/// The way of a packet through it.
+type Path<'a, 'i, E> = PacketLoop<'a, E, V1Model<'i>>;
+
+impl<E: Engine> Architecture<E> for V1Model<'_> {
+    type Ingress = IngressJob;
+    type Egress = EgressJob<E::Snapshot>;
+
+    fn passes(&self) -> u32 {
+        self.0.passes
+    }
+
+    fn ingress(path: &mut PacketLoop<'_, E, Self>, job: &IngressJob) -> Result<(), DropReason> {
+        path.ingress(job)
+    }
+
+    fn egress(path: &mut PacketLoop<'_, E, Self>, job: &Self::Egress) -> Result<(), DropReason> {
+        path.egress(job)
+    }
 }
 
 /// Takes a packet all the way.
 pub(crate) fn run<'a, E: Engine>(
     engine: &'a mut E,
-    info: Arc<V1ModelInfo>,
+    info: &V1ModelInfo,
     now: Nanos,
     packet: &[u8],
     ingress_port: PortId,
     out: &'a mut dyn Sink,
     tracer: Option<&'a mut dyn Tracer>,
 ) {
-    let first = IngressJob::received(packet, ingress_port);
-    let mut path = Path {
-        engine,
-        info,
-        now,
-        out,
-        tracer,
-        jobs: VecDeque::from([Job::Ingress(first)]),
-    };
+    let mut path = Path::new(engine, V1Model(info), now, out, tracer);
+    path.await_ingress(IngressJob::received(packet, ingress_port));
     path.work(0);
 }
 
 /// Takes a packet on from the end of ingress, which ran outside.
 pub(crate) fn resume_after_ingress<E: Engine>(
     engine: &mut E,
-    info: Arc<V1ModelInfo>,
+    info: &V1ModelInfo,
     now: Nanos,
     job: &IngressJob,
     parsed: usize,
     requests: Requests,
     out: &mut dyn Sink,
 ) {
-    let mut path = Path {
-        engine,
-        info,
-        now,
-        out,
-        tracer: None,
-        jobs: VecDeque::new(),
-    };
-    path.after_ingress(job, parsed, requests);
+    let mut path = Path::new(engine, V1Model(info), now, out, None);
+    let ended = path.after_ingress(job, parsed, requests);
+    path.settle(ended);
     path.work(1);
 }
 
 /// Takes a unicast packet on from the end of its first egress, which ran outside.
 pub(crate) fn resume_after_egress<E: Engine>(
     engine: &mut E,
-    info: Arc<V1ModelInfo>,
+    info: &V1ModelInfo,
     pass: Pass<'_>,
     (port, rid): (PortId, u16),
     requests: Requests,
@@ -232,53 +125,21 @@ pub(crate) fn resume_after_egress<E: Engine>(
         length: pass.length,
         truncate: None,
     };
-    let mut path = Path {
-        engine,
-        info,
-        now: pass.now,
-        out,
-        tracer: None,
-        jobs: VecDeque::new(),
-    };
-    path.after_egress(&job, pass, requests);
+    let mut path = Path::new(engine, V1Model(info), pass.now, out, None);
+    let ended = path.after_egress(&job, pass, requests);
+    path.settle(ended);
     path.work(2);
 }
 
-impl<E: Engine> Path<'_, E> {
-    /// Takes all packets that wait through as many blocks as are granted; some passes have been
-    /// made.
-    fn work(&mut self, made: u32) {
-        for _ in made..self.info.passes {
-            match self.jobs.pop_front() {
-                Some(Job::Ingress(job)) => self.ingress(&job),
-                Some(Job::Egress(job)) => self.egress(&job),
-                None => return,
-            }
-        }
-        for _ in 0..self.jobs.len() {
-            self.discard(DropReason::PassBound(self.info.passes));
-        }
-    }
-
-    fn trace(&mut self, event: impl FnOnce() -> TraceEvent) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.event(event());
-        }
-    }
-
-    fn discard(&mut self, reason: DropReason) {
-        self.trace(|| TraceEvent::Dropped(reason.clone()));
-        self.out.dropped(reason);
-    }
-
-    fn get(&self, leaf: Option<usize>) -> u64 {
-        leaf.map_or(0, |leaf| self.engine.get(leaf))
+impl<'i, E: Engine> Path<'_, 'i, E> {
+    const fn info(&self) -> &'i V1ModelInfo {
+        self.architecture.0
     }
 
     /// Zeroes user and standard metadata and sets the kept fields.
     fn reset_metadata(&mut self, preserved: &[(usize, Bits)]) {
-        self.engine.zero(self.info.metadata.clone());
-        self.engine.zero(self.info.standard_metadata.clone());
+        self.engine.zero(self.info().metadata.clone());
+        self.engine.zero(self.info().standard_metadata.clone());
         for (leaf, value) in preserved {
             self.engine.set_leaf(*leaf, value);
         }
@@ -291,20 +152,10 @@ impl<E: Engine> Path<'_, E> {
             .collect()
     }
 
-    fn fields(&self) -> Fields {
-        let shown = self.info.names.iter().filter(|n| {
-            n.valid
-                .is_none_or(|valid| self.engine.leaf(valid).is_true())
-        });
-        shown
-            .map(|n| (n.name.clone(), self.engine.leaf(n.leaf)))
-            .collect()
-    }
-
     /// Fills the metadata a packet enters the parser with.
     fn enter(&mut self, job: &IngressJob) {
         self.reset_metadata(&job.preserved);
-        let info = Arc::clone(&self.info);
+        let info = self.info();
         let standard = &info.standard;
         let received = job.instance_type == instance_type::NORMAL;
         let packet = IngressMetadata {
@@ -323,14 +174,14 @@ impl<E: Engine> Path<'_, E> {
 
     /// Parses, and returns how many bits were taken.
     fn parse(&mut self, bytes: &[u8]) -> usize {
-        self.engine.zero(self.info.headers.clone());
+        self.engine.zero(self.info().headers.clone());
         let pass = Pass::received(self.now, bytes);
         let (error, parsed) = self.engine.parse(pass, reborrow(&mut self.tracer));
-        self.set_field(self.info.standard.parser_error, u64::from(error));
+        self.set_field(self.info().standard.parser_error, u64::from(error));
         parsed
     }
 
-    fn ingress(&mut self, job: &IngressJob) {
+    fn ingress(&mut self, job: &IngressJob) -> Result<(), DropReason> {
         let length = job.bytes.len();
         let (port, kind) = (job.port, job.instance_type);
         self.trace(|| TraceEvent::Ingress {
@@ -346,19 +197,20 @@ impl<E: Engine> Path<'_, E> {
             parsed,
             length,
         };
-        let requests = match self.engine.ingress(pass, reborrow(&mut self.tracer)) {
-            Ok(requests) => requests,
-            Err(reason) => return self.discard(reason),
-        };
-        if self.tracer.is_some() {
-            let fields = self.fields();
-            self.trace(|| TraceEvent::EndOfIngress { fields });
-        }
-        self.after_ingress(job, parsed, requests);
+        let requests = self.engine.ingress(pass, reborrow(&mut self.tracer))?;
+        self.trace_fields(&self.info().names, |fields| TraceEvent::EndOfIngress {
+            fields,
+        });
+        self.after_ingress(job, parsed, requests)
     }
 
     /// Step 3 of the packet path: clone, digest, then resubmit, multicast, drop or unicast.
-    fn after_ingress(&mut self, job: &IngressJob, parsed: usize, requests: Requests) {
+    fn after_ingress(
+        &mut self,
+        job: &IngressJob,
+        parsed: usize,
+        requests: Requests,
+    ) -> Result<(), DropReason> {
         if let Some((session, kept)) = &requests.clone {
             self.clone_ingress(job, *session, kept);
         }
@@ -368,28 +220,28 @@ impl<E: Engine> Path<'_, E> {
         }
         if let Some(kept) = &requests.resubmit {
             let preserved = self.preserved(kept);
-            self.jobs.push_back(Job::Ingress(IngressJob {
+            self.await_ingress(IngressJob {
                 bytes: Rc::clone(&job.bytes),
                 port: PortId::new(0),
                 instance_type: instance_type::RESUBMITTED,
                 preserved,
-            }));
-            return;
+            });
+            return Ok(());
         }
-        let group = self.get(self.info.standard.mcast_grp) as u16;
-        let egress_spec = self.get(self.info.standard.egress_spec);
+        let group = self.get(self.info().standard.mcast_grp) as u16;
+        let egress_spec = self.get(self.info().standard.egress_spec);
         // BMv2 copies packets without their truncation, so multicast copies are whole.
         let (replicas, kind, truncate) = if group != 0 {
             let state = self.engine.state_mut();
             let copies = state.control.replication.copies(group, state.data.ports());
             if copies.is_empty() {
-                return self.discard(DropReason::EmptyMulticastGroup(group));
+                return Err(DropReason::EmptyMulticastGroup(group));
             }
             (copies, instance_type::REPLICATED, None)
         } else if egress_spec == DROP_PORT {
-            return self.discard(DropReason::Ingress);
+            return Err(DropReason::Ingress);
         } else {
-            let rid = self.get(self.info.standard.egress_rid) as u16;
+            let rid = self.get(self.info().standard.egress_rid) as u16;
             let replica = Replica {
                 port: PortId::new(egress_spec as u16),
                 rid,
@@ -406,14 +258,15 @@ impl<E: Engine> Path<'_, E> {
             truncate,
         };
         self.enqueue(&job, &replicas);
+        Ok(())
     }
 
     fn enqueue(&mut self, job: &EgressJob<E::Snapshot>, replicas: &[Replica]) {
         for replica in replicas {
-            self.jobs.push_back(Job::Egress(EgressJob {
+            self.await_egress(EgressJob {
                 replica: *replica,
                 ..job.clone()
-            }));
+            });
         }
     }
 
@@ -435,7 +288,7 @@ impl<E: Engine> Path<'_, E> {
         let original = self.engine.save();
         let preserved = self.preserved(kept);
         self.reset_metadata(&[]);
-        let ingress_port = self.info.standard.ingress_port;
+        let ingress_port = self.info().standard.ingress_port;
         self.set_field(ingress_port, u64::from(job.port.get()));
         let parsed = self.parse(&job.bytes);
         self.reset_metadata(&preserved);
@@ -452,7 +305,7 @@ impl<E: Engine> Path<'_, E> {
         self.engine.restore(&original);
     }
 
-    fn egress(&mut self, job: &EgressJob<E::Snapshot>) {
+    fn egress(&mut self, job: &EgressJob<E::Snapshot>) -> Result<(), DropReason> {
         let Replica { port, rid } = job.replica;
         let kind = job.instance_type;
         self.trace(|| TraceEvent::Egress {
@@ -461,7 +314,7 @@ impl<E: Engine> Path<'_, E> {
             instance_type: kind,
         });
         self.engine.restore(&job.leaves);
-        let info = Arc::clone(&self.info);
+        let info = self.info();
         let packet = EgressMetadata {
             port: u64::from(port.get()),
             instance_type: kind,
@@ -476,49 +329,45 @@ impl<E: Engine> Path<'_, E> {
             parsed: job.parsed,
             length: job.length,
         };
-        let requests = match self.engine.egress(pass, reborrow(&mut self.tracer)) {
-            Ok(requests) => requests,
-            Err(reason) => return self.discard(reason),
-        };
-        if self.tracer.is_some() {
-            let fields = self.fields();
-            self.trace(|| TraceEvent::EndOfEgress { port, fields });
-        }
-        self.after_egress(job, pass, requests);
+        let requests = self.engine.egress(pass, reborrow(&mut self.tracer))?;
+        self.trace_fields(&info.names, |fields| TraceEvent::EndOfEgress {
+            port,
+            fields,
+        });
+        self.after_egress(job, pass, requests)
     }
 
     /// Steps 4 and 5 after egress itself: clone, drop, deparse, recirculate or send.
-    fn after_egress(&mut self, job: &EgressJob<E::Snapshot>, pass: Pass<'_>, requests: Requests) {
+    fn after_egress(
+        &mut self,
+        job: &EgressJob<E::Snapshot>,
+        pass: Pass<'_>,
+        requests: Requests,
+    ) -> Result<(), DropReason> {
         let Replica { port, rid } = job.replica;
         if let Some((session, kept)) = &requests.clone {
             self.clone_egress(job, *session, kept);
         }
-        if self.get(self.info.standard.egress_spec) == DROP_PORT {
-            return self.discard(DropReason::Egress);
+        if self.get(self.info().standard.egress_spec) == DROP_PORT {
+            return Err(DropReason::Egress);
         }
-        let mut bytes = match self.engine.deparse(pass, reborrow(&mut self.tracer)) {
-            Ok(bytes) => bytes,
-            Err(reason) => return self.discard(reason),
-        };
+        let mut bytes = self.engine.deparse(pass, reborrow(&mut self.tracer))?;
         if let Some(kept) = &requests.recirculate {
             let preserved = self.preserved(kept);
-            self.jobs.push_back(Job::Ingress(IngressJob {
+            self.await_ingress(IngressJob {
                 bytes: bytes.into(),
                 port: PortId::new(0),
                 instance_type: instance_type::RECIRCULATED,
                 preserved,
-            }));
-            return;
+            });
+            return Ok(());
         }
         if let Some(limit) = least(requests.truncate, job.truncate) {
             bytes.truncate(limit);
         }
-        self.trace(|| TraceEvent::Sent {
-            port,
-            bytes: bytes.clone(),
-        });
         let metadata = self.output_metadata(job.instance_type, rid);
-        self.out.sent(port, bytes, metadata);
+        self.send(port, bytes, metadata);
+        Ok(())
     }
 
     /// A clone with the headers as egress left them, back to the start of egress.
@@ -550,16 +399,16 @@ impl<E: Engine> Path<'_, E> {
             leaf.map(|leaf| Priority::new(self.engine.get(leaf).min(255) as u8))
         };
         OutputMetadata {
-            queue: self.get(self.info.standard.priority) as u8,
-            ing_prio: class(self.info.ing_prio),
-            eg_prio: class(self.info.eg_prio),
+            queue: self.get(self.info().standard.priority) as u8,
+            ing_prio: class(self.info().ing_prio),
+            eg_prio: class(self.info().eg_prio),
             instance_type: instance_type as u32,
             rid,
         }
     }
 }
 
-impl<E: Engine> StandardMetadata for Path<'_, E> {
+impl<E: Engine> StandardMetadata for Path<'_, '_, E> {
     type Field = Option<usize>;
     type Value = u64;
 
@@ -572,13 +421,6 @@ impl<E: Engine> StandardMetadata for Path<'_, E> {
     }
 
     fn set_field(&mut self, field: Option<usize>, value: u64) {
-        if let Some(leaf) = field {
-            self.engine.set(leaf, value);
-        }
+        self.set(field, value);
     }
-}
-
-/// The same tracer for a shorter time.
-pub(crate) fn reborrow<'t>(tracer: &'t mut Option<&mut dyn Tracer>) -> MaybeTracer<'t> {
-    tracer.as_mut().map(|t| &mut **t as &mut dyn Tracer)
 }

@@ -1,17 +1,15 @@
 //! A packet's way through a Tofino switch, whoever runs the blocks: see the first page of `p4ir`.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
 use quantities::{Nanos, PortId, Priority};
 
+use super::{Architecture, Engine, MaybeTracer, PacketLoop, Pass, Requests, reborrow};
 use crate::exec::{DropReason, OutputMetadata, Sink};
-use crate::names::NamedLeaf;
-use crate::path::{Engine, MaybeTracer, Pass, Requests, reborrow};
 use crate::state::Replica;
 use crate::tna::{EgressMetadata, Gress, NO_PORT, TnaInfo, parser_error};
-use crate::trace::{Fields, TraceEvent, Tracer};
+use crate::trace::{TraceEvent, Tracer};
 use crate::v1model::instance_type;
 
 /// Bits of `drop_ctl`.
@@ -32,14 +30,14 @@ pub(crate) trait TnaEngine: Engine {
 }
 
 /// A packet waiting for ingress.
-struct IngressJob {
+pub(crate) struct IngressJob {
     packet: Rc<[u8]>,
     port: PortId,
     resubmitted: Option<Vec<u8>>,
 }
 
 /// A packet waiting for egress.
-struct EgressJob {
+pub(crate) struct EgressJob {
     packet: Rc<[u8]>,
     replica: Replica,
     qid: u64,
@@ -47,19 +45,27 @@ struct EgressJob {
     instance_type: u64,
 }
 
-enum Job {
-    Ingress(IngressJob),
-    Egress(EgressJob),
-}
+/// Tofino's switch, and where a program has the metadata that it reads and writes.
+pub(crate) struct Tofino<'i>(&'i TnaInfo);
 
-/// One received packet's way through the switch, with all that comes of it.
-struct Path<'a, 'i, E: TnaEngine> {
-    engine: &'a mut E,
-    info: &'i TnaInfo,
-    now: Nanos,
-    out: &'a mut dyn Sink,
-    tracer: Option<&'a mut dyn Tracer>,
-    jobs: VecDeque<Job>,
+/// The way of a packet through it.
+type Path<'a, 'i, E> = PacketLoop<'a, E, Tofino<'i>>;
+
+impl<E: TnaEngine> Architecture<E> for Tofino<'_> {
+    type Ingress = IngressJob;
+    type Egress = EgressJob;
+
+    fn passes(&self) -> u32 {
+        self.0.passes
+    }
+
+    fn ingress(path: &mut PacketLoop<'_, E, Self>, job: &IngressJob) -> Result<(), DropReason> {
+        path.ingress(job)
+    }
+
+    fn egress(path: &mut PacketLoop<'_, E, Self>, job: &EgressJob) -> Result<(), DropReason> {
+        path.egress(job)
+    }
 }
 
 /// Takes a packet all the way.
@@ -72,58 +78,18 @@ pub(crate) fn run<'a, E: TnaEngine>(
     out: &'a mut dyn Sink,
     tracer: Option<&'a mut dyn Tracer>,
 ) {
-    let first = IngressJob {
+    let mut path = Path::new(engine, Tofino(info), now, out, tracer);
+    path.await_ingress(IngressJob {
         packet: packet.into(),
         port,
         resubmitted: None,
-    };
-    let mut path = Path {
-        engine,
-        info,
-        now,
-        out,
-        tracer,
-        jobs: VecDeque::from([Job::Ingress(first)]),
-    };
-    path.work();
+    });
+    path.work(0);
 }
 
-impl<E: TnaEngine> Path<'_, '_, E> {
-    fn work(&mut self) {
-        for _ in 0..self.info.passes {
-            let ended = match self.jobs.pop_front() {
-                Some(Job::Ingress(job)) => self.ingress(&job),
-                Some(Job::Egress(job)) => self.egress(&job),
-                None => return,
-            };
-            if let Err(reason) = ended {
-                self.discard(reason);
-            }
-        }
-        for _ in 0..self.jobs.len() {
-            self.discard(DropReason::PassBound(self.info.passes));
-        }
-    }
-
-    fn trace(&mut self, event: impl FnOnce() -> TraceEvent) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.event(event());
-        }
-    }
-
-    fn discard(&mut self, reason: DropReason) {
-        self.trace(|| TraceEvent::Dropped(reason.clone()));
-        self.out.dropped(reason);
-    }
-
-    fn get(&self, leaf: Option<usize>) -> u64 {
-        leaf.map_or(0, |leaf| self.engine.get(leaf))
-    }
-
-    fn set(&mut self, leaf: Option<usize>, value: u64) {
-        if let Some(leaf) = leaf {
-            self.engine.set(leaf, value);
-        }
+impl<'i, E: TnaEngine> Path<'_, 'i, E> {
+    const fn info(&self) -> &'i TnaInfo {
+        self.architecture.0
     }
 
     fn clear(&mut self, leaves: &[Range<usize>]) {
@@ -132,20 +98,10 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         }
     }
 
-    fn fields(&self, names: &[NamedLeaf]) -> Fields {
-        let shown = names.iter().filter(|n| {
-            n.valid
-                .is_none_or(|valid| self.engine.leaf(valid).is_true())
-        });
-        shown
-            .map(|n| (n.name.clone(), self.engine.leaf(n.leaf)))
-            .collect()
-    }
-
     /// The name and the flag in `parser_err` of a parser's error. `reject` has none: the chip's
     /// parser ends there as it does at `accept`.
     fn parser_error(&self, error: u32) -> Option<&(String, u64)> {
-        let known = self.info.errors.get(error as usize);
+        let known = self.info().errors.get(error as usize);
         known.filter(|_| error != 0)
     }
 
@@ -158,7 +114,7 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         match self.parser_error(error) {
             None => Ok(0),
             Some((_, flag))
-                if self.info.ingress_takes_errors && flag & parser_error::NO_MATCH == 0 =>
+                if self.info().ingress_takes_errors && flag & parser_error::NO_MATCH == 0 =>
             {
                 Ok(*flag)
             }
@@ -167,7 +123,7 @@ impl<E: TnaEngine> Path<'_, '_, E> {
     }
 
     fn ingress(&mut self, job: &IngressJob) -> Result<(), DropReason> {
-        let info = self.info;
+        let info = self.info();
         let (port, length) = (job.port, job.packet.len());
         let kind = match job.resubmitted {
             Some(_) => instance_type::RESUBMITTED,
@@ -193,10 +149,9 @@ impl<E: TnaEngine> Path<'_, '_, E> {
             self.set(fields.ucast_egress_port, NO_PORT);
         }
         self.engine.ingress(pass, reborrow(&mut self.tracer))?;
-        if self.tracer.is_some() {
-            let fields = self.fields(&info.ingress_names);
-            self.trace(|| TraceEvent::EndOfIngress { fields });
-        }
+        self.trace_fields(&info.ingress_names, |fields| TraceEvent::EndOfIngress {
+            fields,
+        });
         let tracer = reborrow(&mut self.tracer);
         let (packet, requests) = self.engine.deparse_asking(Gress::Ingress, pass, tracer)?;
         self.after_ingress(job, packet.into(), requests)
@@ -209,7 +164,7 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         packet: Rc<[u8]>,
         requests: Requests,
     ) -> Result<(), DropReason> {
-        let fields = &self.info.ingress;
+        let fields = &self.info().ingress;
         let drop_ctl = self.get(fields.drop_ctl);
         if let Some(digest) = requests.digests.into_iter().next_back() {
             self.engine.state_mut().data.digests.push(digest);
@@ -221,11 +176,11 @@ impl<E: TnaEngine> Path<'_, '_, E> {
             return Err(DropReason::Ingress);
         }
         if let Some(data) = requests.resubmit_with {
-            self.jobs.push_back(Job::Ingress(IngressJob {
+            self.await_ingress(IngressJob {
                 packet: Rc::clone(&job.packet),
                 port: job.port,
                 resubmitted: Some(data),
-            }));
+            });
             return Ok(());
         }
         let (qid, cos) = (self.get(fields.qid), self.get(fields.ingress_cos));
@@ -263,9 +218,9 @@ impl<E: TnaEngine> Path<'_, '_, E> {
                 instance_type,
             };
             if bypass {
-                self.send(&job, packet.to_vec());
+                self.leave(&job, packet.to_vec());
             } else {
-                self.jobs.push_back(Job::Egress(job));
+                self.await_egress(job);
             }
         }
         Ok(())
@@ -287,13 +242,13 @@ impl<E: TnaEngine> Path<'_, '_, E> {
             copy.truncate(limit);
             let copy: Rc<[u8]> = copy.into();
             for replica in replicas {
-                self.jobs.push_back(Job::Egress(EgressJob {
+                self.await_egress(EgressJob {
                     packet: Rc::clone(&copy),
                     replica,
                     qid: 0,
                     cos: 0,
                     instance_type: kind,
-                }));
+                });
             }
         }
     }
@@ -308,7 +263,7 @@ impl<E: TnaEngine> Path<'_, '_, E> {
     }
 
     fn egress(&mut self, job: &EgressJob) -> Result<(), DropReason> {
-        let info = self.info;
+        let info = self.info();
         let Replica { port, rid } = job.replica;
         let kind = job.instance_type;
         self.trace(|| TraceEvent::Egress {
@@ -336,10 +291,10 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         self.set(fields.parser_err, flag);
         self.set(fields.global_tstamp, now);
         self.engine.egress(pass, reborrow(&mut self.tracer))?;
-        if self.tracer.is_some() {
-            let fields = self.fields(&info.egress_names);
-            self.trace(|| TraceEvent::EndOfEgress { port, fields });
-        }
+        self.trace_fields(&info.egress_names, |fields| TraceEvent::EndOfEgress {
+            port,
+            fields,
+        });
         let tracer = reborrow(&mut self.tracer);
         let (packet, requests) = self.engine.deparse_asking(Gress::Egress, pass, tracer)?;
         let drop_ctl = self.get(fields.drop_ctl);
@@ -349,16 +304,11 @@ impl<E: TnaEngine> Path<'_, '_, E> {
         if drop_ctl & DROP != 0 {
             return Err(DropReason::Egress);
         }
-        self.send(job, packet);
+        self.leave(job, packet);
         Ok(())
     }
 
-    fn send(&mut self, job: &EgressJob, bytes: Vec<u8>) {
-        let port = job.replica.port;
-        self.trace(|| TraceEvent::Sent {
-            port,
-            bytes: bytes.clone(),
-        });
+    fn leave(&mut self, job: &EgressJob, bytes: Vec<u8>) {
         let queue = job.qid as u8;
         let metadata = OutputMetadata {
             queue,
@@ -367,6 +317,6 @@ impl<E: TnaEngine> Path<'_, '_, E> {
             instance_type: job.instance_type as u32,
             rid: job.replica.rid,
         };
-        self.out.sent(port, bytes, metadata);
+        self.send(job.replica.port, bytes, metadata);
     }
 }
