@@ -59,7 +59,7 @@ fn depth(file: &Path) -> Option<usize> {
     };
     // The depth counts the folder `src` and those in it, and not the file.
     let published = !file.starts_with("crates/p4test");
-    (within == "src" && published).then(|| parts.count())
+    (within == "src" && published && !file.ends_with("tests.rs")).then(|| parts.count())
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@
 //! use quantities::{Nanos, PortId};
 //!
 //! let mut map = SourceMap::new();
-//! let text = include_str!("../../p4front/examples/bridge.p4");
+//! let text = include_str!("../examples/bridge.p4");
 //! let main = map.add("bridge.p4", text)?;
 //! let program = p4front::compile(&mut map, main, &Options::default()).expect("no errors");
 //! let mut executor = Interpreter::new(Arc::new(program.ir))?;

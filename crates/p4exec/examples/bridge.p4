@@ -1,0 +1,1 @@
+../../p4front/examples/bridge.p4
