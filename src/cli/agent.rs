@@ -36,7 +36,7 @@ pub(super) struct Agent {
     /// Look at the interfaces' carrier from time to time instead of listening to the kernel.
     #[arg(long)]
     carrier: bool,
-    /// Milliseconds from one look at the carrier to the next.
+    /// Milliseconds between two polls of the carrier.
     #[arg(long, value_name = "MS", default_value_t = 10, requires = "carrier", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     interval: u64,
     /// Write the status once and end.

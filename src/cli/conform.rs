@@ -44,8 +44,8 @@ pub(super) struct Conform {
         "tls", "tls_ca", "tls_cert", "tls_key", "tls_name",
     ])]
     print_program: bool,
-    /// After the checks, write so many random updates, valid and not, and compare every answer and
-    /// the state with a model.
+    /// After the checks, write this number of random updates, valid and invalid, and compare every
+    /// answer and the state with a model.
     #[arg(long, value_name = "UPDATES")]
     fuzz: Option<usize>,
     /// Same seed, same updates.

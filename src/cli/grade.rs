@@ -19,13 +19,13 @@ pub(super) struct GradeCommand {
     /// What is judged [default: the file that the lab has students change].
     #[arg(conflicts_with = "suite")]
     file: Option<PathBuf>,
-    /// Judge all exercises of somebody else's course.
+    /// Grade all exercises of a course that others published.
     #[arg(long, value_enum)]
     suite: Option<Suite>,
-    /// Judge the solutions that come along.
+    /// Grade the solutions that the course brings.
     #[arg(long, conflicts_with = "file")]
     solutions: bool,
-    /// Judge a lab of the course by the folder's own cases: for whoever writes cases.
+    /// Grade a lab by the cases in its folder instead of the built-in ones, to write cases.
     #[arg(long, conflicts_with = "suite")]
     own_cases: bool,
 }

@@ -25,7 +25,7 @@ pub(super) struct MeasurePaths {
     /// other ways by then. Repeatable.
     #[arg(long, value_name = "LINK")]
     fail: Vec<String>,
-    /// Probes of a measurement, each a flow of its own; one measurement for every host and switch
+    /// Probes of a measurement, each a separate flow; one measurement for every host and switch
     /// of the highest layer.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
     probes: u16,

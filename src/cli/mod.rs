@@ -86,7 +86,7 @@ enum Command {
     Topo(topo::Topo),
     /// Compute tables for a topology and prove them.
     Plan(plan::Plan),
-    /// Prove a plan file, whoever computed it.
+    /// Prove a plan file, from any planner.
     Check(check::Check),
     /// Audit a running SONiC fabric from its config_db.json files.
     ///

@@ -28,8 +28,8 @@ pub(super) struct Plan {
     /// The plan file to write; without it the plan is only computed, proven and reported.
     #[arg(short, long, value_name = "PLAN")]
     output: Option<String>,
-    /// Write the plan even if its proof fails, for `check` and other tools to look at; the status
-    /// stays that of the refusal.
+    /// Write the plan even if its proof fails, for `check` and other tools; the exit status
+    /// is that of the refusal.
     #[arg(long, requires = "output")]
     unproven: bool,
 }

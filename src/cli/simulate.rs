@@ -38,8 +38,8 @@ pub(super) struct Simulate {
     /// Where chance begins, instead of the scenario's seed.
     #[arg(long)]
     seed: Option<u64>,
-    /// Run from so many seeds, one after the other from the first: a line for each, instead of the
-    /// flows of one.
+    /// Run with this number of consecutive seeds, beginning with the first, and print a line for
+    /// each seed instead of the flows.
     #[arg(long, value_name = "N", conflicts_with_all = ["list", "output", "show"], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seeds: Option<u32>,
     /// Never change a packet's tag, whatever the scenario says: plain PFC.

@@ -45,8 +45,8 @@ enum Kind {
     BCube(Generated<BcubeSpec>),
     /// Random regular graph, by numbers or sized as in Stephens15 section 4.7.
     Jellyfish(Generated<JellyfishSpec>),
-    /// Flattened Clos: an expander whose ports stand in virtual layers, so that routes up, then
-    /// down, cannot deadlock (FC23 section 3).
+    /// Flattened Clos: an expander whose ports have virtual layers, so that routes that go up,
+    /// then down, cannot deadlock (FC23 section 3).
     FlattenedClos(Generated<FlattenedClosSpec>),
     /// Random lift of a complete graph (Xpander16).
     Xpander(Generated<XpanderSpec>),

@@ -29,7 +29,7 @@ pub(super) struct Trace {
     /// A link that has failed, as `s1-s2` (`s1:3-s2:1` among parallel ones). Repeatable.
     #[arg(long, value_name = "LINK")]
     fail: Vec<String>,
-    /// Who has reacted to the failures; failover tables need nobody.
+    /// How routing has reacted to the failures; failover tables react by themselves.
     #[arg(long, value_enum, default_value_t = Routing::Converged)]
     routing: Routing,
     /// The packet's lossless class, counted from 0.

@@ -33,7 +33,7 @@ use switchwright::cli::terminal::{self, Terminal};
 
 /// Arguments of `switchwright bench`.
 #[derive(Debug, Args)]
-pub(super) struct BenchEntry {
+pub(super) struct Bench {
     /// What to measure.
     #[arg(value_enum, default_value_t = Area::Plan)]
     area: Area,
@@ -259,7 +259,7 @@ struct Case {
     ratio: Option<f64>,
 }
 
-impl BenchEntry {
+impl Bench {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         given.refuse(|option| self.area.idle(option))?;
         match self.area {

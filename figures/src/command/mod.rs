@@ -34,7 +34,7 @@ struct Figures {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Measure speed and memory, beside other tools where they are found.
-    BenchEntry(bench::BenchEntry),
+    Bench(bench::Bench),
     /// Compute the tables and figures of the papers, ours beside theirs.
     ///
     /// The papers are Tagger17, TaggerDraft, Stephens15 and FC23.
@@ -76,7 +76,7 @@ impl Command {
     fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let root = || help::hint(Figures::command());
         match self {
-            Self::BenchEntry(bench) => bench.run(given, terminal),
+            Self::Bench(bench) => bench.run(given, terminal),
             Self::Reproduce(reproduce) => reproduce.run(given, terminal),
             Self::Merge(merge) => merge::run(&merge, terminal),
             Self::Submit(submit) => submit.run(&root(), terminal),

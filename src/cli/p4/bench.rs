@@ -24,10 +24,10 @@ pub(super) struct Bench {
     /// The executor.
     #[arg(long, value_enum, default_value_t = Runner::Both)]
     executor: Runner,
-    /// Stop after so many packets.
+    /// Stop after this number of packets.
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
-    /// Stop after so many seconds.
+    /// Stop after this number of seconds.
     #[arg(long, value_name = "S", default_value_t = 3.0)]
     seconds: f64,
     /// Bytes of a generated packet.

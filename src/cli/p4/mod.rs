@@ -64,12 +64,12 @@ enum Tool {
 struct Check {
     #[command(flatten)]
     source: Source,
-    /// How findings are told.
+    /// How findings are printed.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// How findings are told.
+/// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// With the lines that they are about, on standard error.

@@ -22,8 +22,7 @@ pub(super) struct Slurm {
     /// Switchwright on the nodes [default: this program, by its path].
     #[arg(long, value_name = "FILE")]
     program: Option<String>,
-    /// Another option of sbatch for both jobs, as it stands on a line of its own:
-    /// `--partition=long`.
+    /// Another option of sbatch for both jobs, such as `--partition=long`. Repeatable.
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
 }

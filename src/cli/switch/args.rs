@@ -69,8 +69,8 @@ pub(in crate::cli) struct Switch {
     /// Write every port's packets to files in this folder (here if none is named).
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pub(super) pcap: Option<PathBuf>,
-    /// Ports read NAME_in.pcap and write NAME_out.pcap instead of an interface, after so many
-    /// seconds.
+    /// Ports read NAME_in.pcap and write NAME_out.pcap instead of an interface, after this
+    /// number of seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(super) use_files: Option<u64>,
     /// Serve BMv2's Thrift services at this port too, for simple_switch_CLI, runtime_CLI and

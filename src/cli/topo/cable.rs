@@ -21,8 +21,8 @@ pub(super) struct CableArgs {
     /// Racks of a column, in that layout; without it as many as make fibers shortest.
     #[arg(long, value_name = "N", conflicts_with = "racks", value_parser = clap::value_parser!(u32).range(1..))]
     racks_per_column: Option<u32>,
-    /// Run links between switches through optical circuit switches (or patch panels) of so many
-    /// ports, if the topology does not say through which.
+    /// Run links between switches through optical circuit switches (or patch panels) with this
+    /// number of ports, if the topology does not name the switch of each link.
     #[arg(long, value_name = "PORTS")]
     ocs_ports: Option<u16>,
     /// Metres from one rack to the next; without it lengths and what depends on them are not known.

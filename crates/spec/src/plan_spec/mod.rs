@@ -60,7 +60,7 @@ pub struct PlanSpec {
     /// number and seed are the same [default: 100000000].
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = heading::TAGS))]
     pub search_moves: Option<u64>,
-    /// With --algorithm optimal: end the search after so many seconds. What it has found by then
+    /// With --algorithm optimal: end the search after this number of seconds. The result then
     /// depends on the machine [default: 60].
     #[serde(skip)]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", help_heading = heading::TAGS))]
@@ -126,8 +126,8 @@ pub struct PlanSpec {
     /// take disjoint paths (FC23 section 3.2), each flow one by its hash.
     #[cfg_attr(feature = "clap", arg(long, help_heading = heading::FAILOVER))]
     pub source_routes: bool,
-    /// Route to switches rather than hosts, by so many independent routings. With flattened-clos:
-    /// disjoint paths of a pair at most [default there: all].
+    /// Route to switches rather than hosts, by this number of independent routings. With flattened-clos:
+    /// the most disjoint paths of a pair [default there: all].
     #[cfg_attr(feature = "clap", arg(long, value_name = "E", help_heading = heading::FAILOVER))]
     pub multipath: Option<u16>,
     /// Compress the tables, and choose routes that compress well.
@@ -153,20 +153,20 @@ pub struct PlanSpec {
     /// of its own, in networks whose shortest ways close no cycle of buffers).
     #[cfg_attr(feature = "clap", arg(long, help_heading = heading::FAILOVER))]
     pub default_tree: bool,
-    /// Say in the header which tree a packet is on (always so with --default-tree), rather than
-    /// tell it by the port that it comes in by.
+    /// Write the tree of a packet into its header (always with --default-tree), instead of deriving
+    /// it from the ingress port.
     #[cfg_attr(feature = "clap", arg(long, help_heading = heading::FAILOVER))]
     pub mark_trees: bool,
-    /// The most hops that a route in a header may have, at most 32 [default: as many as the ways of
-    /// the plan take, 16 at least].
+    /// The most hops that a route in a header may have, at most 32 [default: as many as the routes
+    /// of the plan have, at least 16].
     #[cfg_attr(feature = "clap", arg(long, value_name = "HOPS", help_heading = heading::FAILOVER))]
     pub stack: Option<u8>,
     /// Keep packets lossless whatever has failed, as far as the tables survive it; df-fi does so by
     /// channels.
     #[cfg_attr(feature = "clap", arg(long, value_name = "HOW", help_heading = heading::FAILOVER))]
     pub lossless: Option<Named<Lossless>>,
-    /// With df-fi: spread packets over at least so many channels [default: as few as are needed].
-    /// With df-edst: so many channels, each with trees of its own [default: 1].
+    /// With df-fi: spread packets over at least this number of channels [default: the fewest that
+    /// suffice]. With df-edst: the number of channels, each with separate trees [default: 1].
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = heading::FAILOVER))]
     pub channels: Option<u8>,
 
