@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn trees_are_slowest_and_nothing_is_lost() {
-        let bench = PacketBench::new(0.05, 1).unwrap();
+        let bench = PacketBench::new(0.02, 1).unwrap();
         let near_worst = PacketCase::all().filter(|case| case.pattern == Pattern::NearWorst);
         let figures: Vec<PacketFigure> = near_worst
             .map(|case| bench.measure(&case, &sync::Arc::default()).unwrap())

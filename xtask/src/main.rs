@@ -1,6 +1,6 @@
 //! `cargo xtask`: the chores of the repository.
 //!
-//! - `cargo xtask test` — all tests.
+//! - `cargo xtask test` — all tests, by nextest where it is found.
 //! - `cargo xtask ci [--shared]` — what CI runs beside the tests: format, tidy, clippy, the book,
 //!   the page and the wheel, counts. With `--shared`, after `cargo xtask test`, it is an error that
 //!   the wheel compiles once more what tests have built.
@@ -43,6 +43,7 @@ mod corpus;
 mod counts;
 mod crates;
 mod figures;
+mod nextest;
 mod packages;
 mod page;
 mod processes;
@@ -127,11 +128,14 @@ fn timed(work: impl FnOnce(&mut Steps) -> Result<(), String>) -> Result<(), Stri
     done
 }
 
-/// All tests.
+/// All tests: by nextest where it is found, else by cargo.
 fn test(root: &Path, steps: &mut Steps) -> Result<(), String> {
     let build = ["test", "--workspace", "--locked", "--no-run", "--quiet"];
     steps.take("building tests", || cargo(root, &build, &[]))?;
-    steps.take("tests", || skipped::run(root))
+    steps.take("tests", || match nextest::is_found() {
+        true => nextest::run(root),
+        false => skipped::run(root),
+    })
 }
 
 /// What takes too long for every change: tests of large cases, and every crate built from its

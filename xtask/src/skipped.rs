@@ -90,7 +90,7 @@ fn lines(output: impl Read + Send + 'static) -> Receiver<io::Result<String>> {
 
 /// What tests said of what they skipped, while their output goes by.
 #[derive(Default)]
-struct Skipped {
+pub(crate) struct Skipped {
     /// Tests by reason.
     reasons: BTreeMap<String, Vec<String>>,
     /// The test whose output goes by.
@@ -130,14 +130,18 @@ impl Skipped {
             .and_then(|rest| rest.strip_suffix(" stdout ----"))
         {
             test.clone_into(&mut self.test);
-        } else if let Some(why) = line.strip_prefix("skipped") {
-            let (why, test) = (
-                why.trim_start_matches([':', ' ']).to_owned(),
-                self.test.clone(),
-            );
-            self.add(&why, &test);
+        } else {
+            let test = self.test.clone();
+            self.read(&test, line);
         }
         !self.passed
+    }
+
+    /// Reads a line that a test printed.
+    pub(crate) fn read(&mut self, test: &str, line: &str) {
+        if let Some(why) = line.strip_prefix("skipped") {
+            self.add(why.trim_start_matches([':', ' ']), test);
+        }
     }
 
     fn add(&mut self, why: &str, test: &str) {
@@ -148,7 +152,7 @@ impl Skipped {
     }
 
     /// How many tests were skipped, in whole or in part, and why.
-    fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let mut all: Vec<&String> = self.reasons.values().flatten().collect();
         all.sort_unstable();
         all.dedup();

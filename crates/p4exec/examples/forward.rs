@@ -12,10 +12,7 @@ use quantities::{Nanos, PortId};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut map = SourceMap::new();
-    let main = map.add(
-        "bridge.p4",
-        include_str!("bridge.p4"),
-    )?;
+    let main = map.add("bridge.p4", include_str!("bridge.p4"))?;
     let compiled = p4front::compile(&mut map, main, &Options::default());
     let program = Arc::new(compiled.map_err(|_| "the program has errors")?.ir);
     run("interpreter", Interpreter::new(Arc::clone(&program))?);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A lossless tag: a small number whose meaning is its place in the order (a packet's tag never
 /// falls). Tags are the scheme's own: the paper's greedy counts from 0, its Clos from 1. What
-/// stands in the packet is the tag's code in the plan's [`Carrier`](crate::Carrier).
+/// stands in the packet is the tag's code in the carrier of the plan.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -34,7 +34,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// A lossless class: a position in [`Tagging::classes`](crate::Tagging::classes).
+/// A lossless class: a position in the `classes` of the plan.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

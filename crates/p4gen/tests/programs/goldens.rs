@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use p4exec::Interpreter;
 use p4front::source::SourceMap;
@@ -129,9 +129,11 @@ fn programs_for(target: &'static dyn Target) -> impl Iterator<Item = (String, Pr
     })
 }
 
-/// The programs for v1model.
+/// The programs for v1model. Templates take seconds to render, and many tests read them.
 fn goldens() -> Vec<(String, Program)> {
-    programs_for(&V1MODEL).collect()
+    static ALL: LazyLock<Vec<(String, Program)>> =
+        LazyLock::new(|| programs_for(&V1MODEL).collect());
+    ALL.clone()
 }
 
 /// Tofino 1 and 2.
@@ -139,11 +141,14 @@ const CHIPS: [&dyn Target; 2] = [&TNA, &TNA2];
 
 /// The programs for Tofino 1 and 2, in a folder for each.
 fn tofino_goldens() -> Vec<(String, Program)> {
-    let in_folder = |chip: &'static dyn Target| {
-        let folder = chip.capabilities().include;
-        programs_for(chip).map(move |(name, program)| (format!("{folder}/{name}"), program))
-    };
-    CHIPS.into_iter().flat_map(in_folder).collect()
+    static ALL: LazyLock<Vec<(String, Program)>> = LazyLock::new(|| {
+        let in_folder = |chip: &'static dyn Target| {
+            let folder = chip.capabilities().include;
+            programs_for(chip).map(move |(name, program)| (format!("{folder}/{name}"), program))
+        };
+        CHIPS.into_iter().flat_map(in_folder).collect()
+    });
+    ALL.clone()
 }
 
 #[test]
