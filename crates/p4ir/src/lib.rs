@@ -6,10 +6,17 @@
 //! an executor accepts, so that executors need no error paths for malformed input.
 //!
 //! ```
-//! let program = p4ir::Program::default();
-//! // It has no `main`, so it is refused, with every reason.
-//! let errors = p4ir::validate(program).expect_err("nothing to run");
-//! assert!(!errors.is_empty());
+//! use p4ir::{Const, ExprKind, Program, Type, validate};
+//!
+//! let mut program = Program::default();
+//! let boolean = program.types.intern(Type::Bool);
+//! program.add_expr(ExprKind::Const(Const::Bool(true)), boolean);
+//! assert!(validate(program.clone()).is_ok());
+//!
+//! // A number is no `bool`: every such fault is listed.
+//! program.add_expr(ExprKind::Const(Const::Bits(1_u8.into())), boolean);
+//! let errors = validate(program).expect_err("a wrong constant");
+//! assert_eq!(errors.len(), 1);
 //! ```
 //!
 //! The crate `p4front` makes programs from text, `bmv2json` from p4c's JSON; `p4exec` runs them.
