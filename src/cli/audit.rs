@@ -27,8 +27,8 @@ use measure::timed;
 pub(super) struct Audit {
     /// A folder with the config_db.json of every switch (and LLDP tables, if there are any).
     folder: String,
-    /// The routes that packets take: any, up-down, shortest, or a file of routes [default: up-down in
-    /// layered topologies, else shortest].
+    /// The routes that packets take: any, up-down, shortest, or a file of routes [default: up-down
+    /// in layered topologies, else shortest].
     #[arg(long, value_name = "ROUTES")]
     routes: Option<String>,
     /// With up-down routes: how many times packets may bounce.

@@ -126,8 +126,8 @@ pub struct PlanSpec {
     /// take disjoint paths (FC23 section 3.2), each flow one by its hash.
     #[cfg_attr(feature = "clap", arg(long, help_heading = heading::FAILOVER))]
     pub source_routes: bool,
-    /// Route to switches rather than hosts, by this number of independent routings. With flattened-clos:
-    /// the most disjoint paths of a pair [default there: all].
+    /// Route to switches rather than hosts, by this number of independent routings. With
+    /// flattened-clos: the most disjoint paths of a pair [default there: all].
     #[cfg_attr(feature = "clap", arg(long, value_name = "E", help_heading = heading::FAILOVER))]
     pub multipath: Option<u16>,
     /// Compress the tables, and choose routes that compress well.
