@@ -4,9 +4,9 @@
 //!
 //! Use it to compile P4_16 programs for v1model, TNA and T2NA in a Rust program: [`compile`] gives
 //! the validated intermediate representation, whose semantics the crate [`p4ir`] states, and the
-//! control plane's view. Use [`parse()`](parse()) for tools that need the syntax tree, and
-//! [`format`] and [`index`] for editors. To run a program, hand the result to an executor of the
-//! crate `p4exec`.
+//! control plane's view. Use [`parse()`] for tools that need the syntax tree, and [`mod@format`]
+//! and [`index`] for editors. To run a program, hand the result to an executor of the crate
+//! `p4exec`.
 //!
 //! # Example
 //!

@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`tables`] | the tables of one switch, as typed rows |
-//! | [`mod@read`], [`write`] | `config_db.json` to and from them |
+//! | [`mod@read`], [`mod@write`] | `config_db.json` to and from them |
 //! | [`mod@assign`] | tag rules as maps, without TCAM where traffic classes suffice |
 //! | [`mod@configure`] | the whole configuration of a switch of a plan |
 //! | [`mod@audit`] | whether a fabric that runs is what it should be |

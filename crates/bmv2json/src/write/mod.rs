@@ -58,7 +58,7 @@ pub fn write(program: &ValidProgram, name: &str) -> Result<String, WriteError> {
 /// The same, and what BMv2 does otherwise than the program says.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_with_notes(
     program: &ValidProgram,
     name: &str,

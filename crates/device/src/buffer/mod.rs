@@ -10,9 +10,10 @@
 //! when their queue is too long.
 //!
 //! The driver owns time: it offers packets ([`Buffer::offer`]), hands in PFC frames
-//! ([`Buffer::hear`]), asks ports that are ready for their next frame ([`Buffer::next_ready`],
-//! [`Buffer::transmit`]), asks again when that frame has left ([`Departure::until`]), and comes
-//! back at [`Buffer::next_timer`]. In a [`Device`](crate::Device) the egress does all of this.
+//! ([`Buffer::receive_pfc`]), asks ports that are ready for their next frame
+//! ([`Buffer::next_ready`], [`Buffer::transmit`]), asks again when that frame has left
+//! ([`Departure::until`]), and comes back at [`Buffer::next_timer`]. In a [`Device`](crate::Device)
+//! the egress does all of this.
 
 mod config;
 mod counters;

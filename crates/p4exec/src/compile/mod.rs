@@ -31,7 +31,7 @@
 //! are one function, the loop is in it: it takes packet after packet, and writes bytes, departures
 //! and drops straight into the batch. Else it is `Machine::forward_some`: in with parser and
 //! ingress, out with egress and deparser. Everything else (clones, multicast, resubmission,
-//! recirculation, digests, truncation) continues on the same [path](crate::path) as in the
+//! recirculation, digests, truncation) continues on the same [`crate::path`] as in the
 //! interpreter, with compiled blocks.
 //!
 //! Tofino's six blocks are a function each, and every packet takes the same path as in the

@@ -116,7 +116,7 @@ pub struct PlanSpec {
     /// df-edst, at least.
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", help_heading = heading::FAILOVER))]
     pub resilience: Option<u8>,
-    /// Rules put out one port [default].
+    /// Rules put out one port (the default).
     #[cfg_attr(
         feature = "clap",
         arg(long, conflicts_with = "source_routes", help_heading = heading::FAILOVER)
