@@ -37,7 +37,8 @@ const LONGEST_COMMENT: usize = 100;
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut findings = Vec::new();
     let mut files = Vec::new();
-    for file in rust_files(root) {
+    let sources = rust_files(root);
+    for file in sources.clone() {
         let text =
             fs::read_to_string(root.join(&file)).map_err(|e| format!("{}: {e}", file.display()))?;
         check_file(&file, &text, &mut findings);
@@ -47,7 +48,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         files.push((file, names));
     }
     circles::check(&files, &mut findings);
-    references::check_all(root, &rust_files(root), &mut findings)?;
+    references::check_all(root, &sources, &mut findings)?;
     figures::check(root, &mut findings)?;
     crates::check(root, &mut findings)?;
     shared::check(root, &mut findings)?;
@@ -131,7 +132,7 @@ fn check_file(file: &Path, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// Finds variants of schemes where none is told apart: only `schemes` and `spec` do.
+/// Finds variants of schemes outside `schemes` and `spec`: only these crates match over schemes.
 fn check_schemes(file: &Path, names: &[syntax::NamedPath], findings: &mut Vec<String>) {
     let path = file.to_string_lossy().replace('\\', "/");
     let (types, crates) = SCHEMES;

@@ -44,7 +44,7 @@ pub enum CarrierKind {
 
 impl CarrierKind {
     /// Every carrier.
-    pub const ALL: [Self; 4] = [Self::Dscp, Self::VlanPcp, Self::VlanVid, Self::Shim];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Width of the field, in bits.
     #[must_use]

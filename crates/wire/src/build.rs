@@ -249,8 +249,8 @@ impl PacketBuilder {
         Ok(bytes_of!(MutableIpv6Packet, header))
     }
 
-    /// Checks what an IP header says of its class and of the length of it all, of which so many
-    /// bytes count besides UDP and payload.
+    /// Checks the traffic class and the length that an IP header is to state. The length covers
+    /// `counted` bytes besides UDP and payload.
     fn check(&self, header: &'static str, counted: usize) -> Result<(), PacketError> {
         at_most(header, "DSCP", self.dscp.into(), 63)?;
         at_most(header, "ECN", self.ecn.into(), 3)?;

@@ -61,7 +61,7 @@ fn require(
 
 /// A view of a whole buffer that must have room for the fixed fields.
 macro_rules! view {
-    ($packet:ident, $header:literal, $bytes:expr) => {{
+    ($packet:ident, $header:expr, $bytes:expr) => {{
         let bytes = $bytes;
         $packet::new(bytes).ok_or(PacketError::Truncated {
             header: $header,
@@ -93,7 +93,7 @@ pub fn vlan(bytes: &[u8]) -> Result<VlanPacket<'_>, PacketError> {
 /// [`PacketError`] if it is too short, or for other protocols.
 pub fn arp(bytes: &[u8]) -> Result<ArpPacket<'_>, PacketError> {
     const HEADER: &str = "ARP packet";
-    let packet = view!(ArpPacket, "ARP packet", bytes)?;
+    let packet = view!(ArpPacket, HEADER, bytes)?;
     let (hardware, protocol) = (packet.get_hardware_type(), packet.get_protocol_type());
     let ethernet = hardware == ArpHardwareTypes::Ethernet && packet.get_hw_addr_len() == 6;
     let rule = "and only Ethernet (1) is known";
@@ -110,7 +110,7 @@ pub fn arp(bytes: &[u8]) -> Result<ArpPacket<'_>, PacketError> {
 /// [`PacketError`] if it is no IPv4, or if lengths contradict each other or the buffer.
 pub fn ipv4(bytes: &[u8]) -> Result<Ipv4Packet<'_>, PacketError> {
     const HEADER: &str = "IPv4 header";
-    let packet = view!(Ipv4Packet, "IPv4 header", bytes)?;
+    let packet = view!(Ipv4Packet, HEADER, bytes)?;
     let version = packet.get_version();
     require(version == 4, HEADER, "version", version, "which must be 4")?;
     let length = u16::from(packet.get_header_length()) * 4;
@@ -123,7 +123,7 @@ pub fn ipv4(bytes: &[u8]) -> Result<Ipv4Packet<'_>, PacketError> {
     require(total >= length, HEADER, "total length", total, rule)?;
     view!(
         Ipv4Packet,
-        "IPv4 header",
+        HEADER,
         first("IPv4 packet", total.into(), bytes)?
     )
 }
@@ -133,21 +133,12 @@ pub fn ipv4(bytes: &[u8]) -> Result<Ipv4Packet<'_>, PacketError> {
 /// # Errors
 /// [`PacketError`] if it is no IPv6, or if its length contradicts the buffer.
 pub fn ipv6(bytes: &[u8]) -> Result<Ipv6Packet<'_>, PacketError> {
-    let packet = view!(Ipv6Packet, "IPv6 header", bytes)?;
+    const HEADER: &str = "IPv6 header";
+    let packet = view!(Ipv6Packet, HEADER, bytes)?;
     let version = packet.get_version();
-    require(
-        version == 6,
-        "IPv6 header",
-        "version",
-        version,
-        "which must be 6",
-    )?;
+    require(version == 6, HEADER, "version", version, "which must be 6")?;
     let total = IPV6_LEN + usize::from(packet.get_payload_length());
-    view!(
-        Ipv6Packet,
-        "IPv6 header",
-        first("IPv6 packet", total, bytes)?
-    )
+    view!(Ipv6Packet, HEADER, first("IPv6 packet", total, bytes)?)
 }
 
 /// A UDP datagram (RFC 768), without what stands behind it.
@@ -155,18 +146,14 @@ pub fn ipv6(bytes: &[u8]) -> Result<Ipv6Packet<'_>, PacketError> {
 /// # Errors
 /// [`PacketError`] if its length contradicts the header or the buffer.
 pub fn udp(bytes: &[u8]) -> Result<UdpPacket<'_>, PacketError> {
-    let length = view!(UdpPacket, "UDP header", bytes)?.get_length();
+    const HEADER: &str = "UDP header";
+    let length = view!(UdpPacket, HEADER, bytes)?.get_length();
     let enough = usize::from(length) >= UDP_LEN;
-    require(
-        enough,
-        "UDP header",
-        "length",
-        length,
-        "which must be at least 8",
-    )?;
+    let rule = "which must be at least 8";
+    require(enough, HEADER, "length", length, rule)?;
     view!(
         UdpPacket,
-        "UDP header",
+        HEADER,
         first("UDP datagram", length.into(), bytes)?
     )
 }
@@ -176,12 +163,13 @@ pub fn udp(bytes: &[u8]) -> Result<UdpPacket<'_>, PacketError> {
 /// # Errors
 /// [`PacketError`] if the length of its header contradicts the buffer.
 pub fn tcp(bytes: &[u8]) -> Result<TcpPacket<'_>, PacketError> {
-    let packet = view!(TcpPacket, "TCP header", bytes)?;
+    const HEADER: &str = "TCP header";
+    let packet = view!(TcpPacket, HEADER, bytes)?;
     let length = u16::from(packet.get_data_offset()) * 4;
     let rule = "which must be at least 20 bytes";
     let enough = usize::from(length) >= TCP_LEN;
-    require(enough, "TCP header", "header length", length, rule)?;
-    first("TCP header", length.into(), bytes)?;
+    require(enough, HEADER, "header length", length, rule)?;
+    first(HEADER, length.into(), bytes)?;
     Ok(packet)
 }
 

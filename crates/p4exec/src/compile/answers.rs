@@ -18,8 +18,8 @@ use super::memo::{KEY_WORDS, LINES};
 pub(super) struct Answer {
     /// Zero behind the words that the table's keys have.
     pub(super) key: [u64; KEY_WORDS],
-    /// [`Place::generation`] when it was found.
-    pub(super) generation: u64,
+    /// [`Place::epoch`] when it was found.
+    pub(super) epoch: u64,
     /// The action's place in the table's list, all ones if there is nothing to run.
     pub(super) position: u64,
     /// The address of its data.
@@ -36,7 +36,7 @@ pub(super) struct Place {
     pub(super) lines: u64,
     /// The epoch of the table: answers of another one do not hold. Never zero where answers are
     /// kept.
-    pub(super) generation: u64,
+    pub(super) epoch: u64,
 }
 
 /// The answers of the tables of a program.
@@ -73,7 +73,7 @@ impl LookupCache for Answers {
             return;
         };
         let place = &mut self.places[at];
-        place.generation = changed.epoch;
+        place.epoch = changed.epoch;
         let short = is_short(table.layout().dense_words());
         let basis = changed.basis;
         if !short || table.is_quick() || basis.leaves_marks || basis.looks_ahead {

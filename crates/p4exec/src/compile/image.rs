@@ -134,7 +134,7 @@ pub(super) struct Images {
 }
 
 impl Images {
-    /// Images, not made yet, of some of so many tables.
+    /// Room for the images of the tables in `looked_up`, of a program that has `tables` tables.
     pub(super) fn new(tables: usize, looked_up: &[TableId]) -> Self {
         let mut words = vec![None; tables];
         for id in looked_up {

@@ -266,10 +266,10 @@ pub(super) const ABI: &[u32] = &[
     size_of::<Addresses>() as u32,
     size_of::<Place>() as u32,
     offset_of!(Place, lines) as u32,
-    offset_of!(Place, generation) as u32,
+    offset_of!(Place, epoch) as u32,
     size_of::<Answer>() as u32,
     offset_of!(Answer, key) as u32,
-    offset_of!(Answer, generation) as u32,
+    offset_of!(Answer, epoch) as u32,
     offset_of!(Answer, position) as u32,
     offset_of!(Answer, args) as u32,
     offset_of!(Answer, hit) as u32,
@@ -703,7 +703,7 @@ helpers! {
             let lines = std::ptr::with_exposed_provenance_mut::<Answer>(place.lines as usize);
             *lines.add(line_of(&words)) = Answer {
                 key: words,
-                generation: place.generation,
+                epoch: place.epoch,
                 position,
                 args: (*ctx).args.expose_provenance() as u64,
                 hit: (*ctx).hit,

@@ -92,10 +92,8 @@ pub struct Compiled {
 impl Compiled {
     /// Compiles a program; it starts with the program's initial state.
     pub fn new(program: Arc<ValidProgram>) -> Result<Self, BuildError> {
-        let interpreter = Interpreter::new(Arc::clone(&program))?;
-        let info = interpreter.shared_info();
-        let layout = FrameLayout::new(&program, &info);
-        let object = codegen::compile(&interpreter.state().control, &info, &layout, None, None)?;
+        let interpreter = Interpreter::new(program)?;
+        let (layout, object) = generate(&interpreter, None, None)?;
         Self::assemble(interpreter, layout, object)
     }
 
@@ -106,10 +104,7 @@ impl Compiled {
     /// As [`Compiled::new`].
     pub fn cut(program: Arc<ValidProgram>, cut: Cut) -> Result<Option<Self>, BuildError> {
         let interpreter = Interpreter::new(program)?;
-        let info = interpreter.shared_info();
-        let layout = FrameLayout::new(interpreter.state().control.program(), &info);
-        let control = &interpreter.state().control;
-        let object = codegen::compile(control, &info, &layout, None, Some(cut))?;
+        let (layout, object) = generate(&interpreter, None, Some(cut))?;
         match object.whole {
             Some(_) => Self::assemble(interpreter, layout, object).map(Some),
             None => Ok(None),
@@ -124,9 +119,7 @@ impl Compiled {
     /// As [`Compiled::new`].
     pub fn generate(program: &Arc<ValidProgram>) -> Result<Object, BuildError> {
         let interpreter = Interpreter::new(Arc::clone(program))?;
-        let info = interpreter.shared_info();
-        let layout = FrameLayout::new(program, &info);
-        codegen::compile(&interpreter.state().control, &info, &layout, None, None)
+        generate(&interpreter, None, None).map(|(_, object)| object)
     }
 
     /// An executor of a program with the code that [`Compiled::generate`] made of it; the time it
@@ -137,8 +130,8 @@ impl Compiled {
     /// As [`Compiled::new`]; [`BuildError::CodeGenerator`] if the object is of another build, or
     /// not whole.
     pub fn link(program: Arc<ValidProgram>, object: Object) -> Result<Self, BuildError> {
-        let interpreter = Interpreter::new(Arc::clone(&program))?;
-        let layout = FrameLayout::new(&program, &interpreter.shared_info());
+        let interpreter = Interpreter::new(program)?;
+        let layout = layout(&interpreter);
         Self::assemble(interpreter, layout, object)
     }
 
@@ -147,9 +140,8 @@ impl Compiled {
         layout: FrameLayout,
         object: Object,
     ) -> Result<Self, BuildError> {
-        let info = interpreter.shared_info();
         let program = Arc::clone(interpreter.state().control.program());
-        let code = Code::new(program, info, layout, object)?;
+        let code = Code::new(program, interpreter.shared_info(), layout, object)?;
         Ok(Self::on(Arc::new(code), interpreter))
     }
 
@@ -167,12 +159,8 @@ impl Compiled {
     /// # Errors
     /// As [`Compiled::new`].
     pub fn listing(program: Arc<ValidProgram>) -> Result<Vec<Listing>, BuildError> {
-        let interpreter = Interpreter::new(Arc::clone(&program))?;
-        let info = interpreter.shared_info();
-        let layout = FrameLayout::new(&program, &info);
         let mut listing = Vec::new();
-        let control = &interpreter.state().control;
-        codegen::compile(control, &info, &layout, Some(&mut listing), None)?;
+        generate(&Interpreter::new(program)?, Some(&mut listing), None)?;
         Ok(listing)
     }
 
@@ -205,6 +193,24 @@ impl Compiled {
         self.caches.refresh(code, state);
         Machine::new(code, state, &mut self.memory, &mut self.caches)
     }
+}
+
+/// The storage of the program that an interpreter was made for.
+fn layout(interpreter: &Interpreter) -> FrameLayout {
+    let program = interpreter.state().control.program();
+    FrameLayout::new(program, &interpreter.shared_info())
+}
+
+/// Generates the code of the program that an interpreter was made for, for this layout.
+fn generate(
+    interpreter: &Interpreter,
+    listing: Option<&mut Vec<Listing>>,
+    cut: Option<Cut>,
+) -> Result<(FrameLayout, Object), BuildError> {
+    let layout = layout(interpreter);
+    let control = &interpreter.state().control;
+    let object = codegen::compile(control, &interpreter.shared_info(), &layout, listing, cut)?;
+    Ok((layout, object))
 }
 
 impl Executor for Compiled {

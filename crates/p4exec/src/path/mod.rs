@@ -1,4 +1,4 @@
-//! A packet's way through a switch, whoever runs the blocks.
+//! A packet's path through a switch, for every engine that runs the blocks.
 //!
 //! [`PacketLoop`] is what all architectures have in common: packets that wait for a block, a bound
 //! on the number of blocks that they get, drops, and what a tracer is shown. What a switch does
@@ -238,6 +238,16 @@ impl<'a, E: Engine, A: Architecture<E>> PacketLoop<'a, E, A> {
             .map(|n| (n.name.clone(), self.engine.leaf(n.leaf)))
             .collect();
         self.trace(|| event(fields));
+    }
+
+    /// A block's pass over a packet, of which the parser took some bits.
+    const fn pass<'b>(&self, bytes: &'b [u8], parsed: usize, length: usize) -> Pass<'b> {
+        Pass {
+            now: self.now,
+            bytes,
+            parsed,
+            length,
+        }
     }
 
     fn get(&self, leaf: Option<usize>) -> u64 {

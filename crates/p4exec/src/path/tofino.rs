@@ -139,7 +139,7 @@ impl<'i, E: TnaEngine> Path<'_, 'i, E> {
         let now = self.now.get();
         let mut bytes = info.ingress_prefix(port.get(), now, job.resubmitted.as_deref());
         bytes.extend_from_slice(&job.packet);
-        let mut pass = self.pass(&bytes, length);
+        let mut pass = self.pass(&bytes, 0, length);
         let (error, parsed) = self.engine.parse(pass, reborrow(&mut self.tracer));
         pass.parsed = parsed.max(info.ingress_prefix_bits());
         let flag = self.ingress_parser_err(error)?;
@@ -253,15 +253,6 @@ impl<'i, E: TnaEngine> Path<'_, 'i, E> {
         }
     }
 
-    const fn pass<'b>(&self, bytes: &'b [u8], length: usize) -> Pass<'b> {
-        Pass {
-            now: self.now,
-            bytes,
-            parsed: 0,
-            length,
-        }
-    }
-
     fn egress(&mut self, job: &EgressJob) -> Result<(), DropReason> {
         let info = self.info();
         let Replica { port, rid } = job.replica;
@@ -283,7 +274,7 @@ impl<'i, E: TnaEngine> Path<'_, 'i, E> {
         });
         let prefix = bytes.len() * 8;
         bytes.extend_from_slice(&job.packet);
-        let mut pass = self.pass(&bytes, job.packet.len());
+        let mut pass = self.pass(&bytes, 0, job.packet.len());
         let (error, parsed) = self.engine.parse_egress(pass, reborrow(&mut self.tracer));
         pass.parsed = parsed.max(prefix);
         // The egress parser never drops a packet.

@@ -191,12 +191,7 @@ impl<'i, E: Engine> Path<'_, 'i, E> {
         });
         self.enter(job);
         let parsed = self.parse(&job.bytes);
-        let pass = Pass {
-            now: self.now,
-            bytes: &job.bytes,
-            parsed,
-            length,
-        };
+        let pass = self.pass(&job.bytes, parsed, length);
         let requests = self.engine.ingress(pass, reborrow(&mut self.tracer))?;
         self.trace_fields(&self.info().names, |fields| TraceEvent::EndOfIngress {
             fields,
@@ -323,12 +318,7 @@ impl<'i, E: Engine> Path<'_, 'i, E> {
         };
         enter_egress(self, &info.standard, packet);
         self.set_field(info.standard.egress_rid, u64::from(rid));
-        let pass = Pass {
-            now: self.now,
-            bytes: &job.bytes,
-            parsed: job.parsed,
-            length: job.length,
-        };
+        let pass = self.pass(&job.bytes, job.parsed, job.length);
         let requests = self.engine.egress(pass, reborrow(&mut self.tracer))?;
         self.trace_fields(&info.names, |fields| TraceEvent::EndOfEgress {
             port,

@@ -195,7 +195,7 @@ fn a_foreign_directory_is_left_alone() {
 #[test]
 fn every_carrier_and_form_is_built() {
     let place = tempfile::tempdir().unwrap();
-    for carrier in CarrierKind::ALL {
+    for &carrier in CarrierKind::ALL {
         for form in [RuleForm::Exact, RuleForm::PortSets] {
             let options = TaggerOptions {
                 carrier,
@@ -578,7 +578,7 @@ fn read_bfrt(opened: &BuildDirectory, name: &str) -> crate::entries::SwitchEntri
 #[test]
 fn a_plan_has_the_same_entries_on_every_target() {
     let place = tempfile::tempdir().unwrap();
-    for carrier in CarrierKind::ALL {
+    for &carrier in CarrierKind::ALL {
         for form in [RuleForm::Exact, RuleForm::PortSets] {
             let options = TaggerOptions {
                 carrier,

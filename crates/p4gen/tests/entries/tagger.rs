@@ -61,7 +61,7 @@ pub(crate) fn plans() -> Vec<CheckedPlan> {
     let jellyfish = jellyfish.generate().expect("a small Jellyfish");
     let mut plans = Vec::new();
     for form in [RuleForm::PortSets, RuleForm::Exact] {
-        for carrier in CarrierKind::ALL {
+        for &carrier in CarrierKind::ALL {
             let options = TaggerOptions {
                 carrier,
                 form,

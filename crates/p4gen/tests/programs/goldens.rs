@@ -79,7 +79,7 @@ fn lossless_failover_programs() -> [FailoverFeatures; 3] {
 /// Every carrier in both port modes, and one program with class bits in each mode.
 fn tagger_programs() -> Vec<TaggerFeatures> {
     let mut features: Vec<TaggerFeatures> = Vec::new();
-    for carrier in CarrierKind::ALL {
+    for &carrier in CarrierKind::ALL {
         for (form, port_bits) in [(RuleForm::Exact, 9), (RuleForm::PortSets, 33)] {
             let mut classes = vec![None];
             if carrier == CarrierKind::Dscp {

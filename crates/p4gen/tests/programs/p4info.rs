@@ -17,7 +17,7 @@ use plan::{CarrierKind, RuleForm, TagCode};
 
 fn programs() -> Vec<Program> {
     let mut programs = Vec::new();
-    for carrier in CarrierKind::ALL {
+    for &carrier in CarrierKind::ALL {
         for (form, port_bits) in [(RuleForm::Exact, 9), (RuleForm::PortSets, 65)] {
             let class_shift = (carrier == CarrierKind::Dscp).then_some(3);
             let lossy = TagCode::new(0);
@@ -131,7 +131,7 @@ fn the_text_is_what_p4c_writes() {
 /// Programs for Tofino 1, and one for Tofino 2.
 fn tofino_programs() -> Vec<(Program, &'static Capabilities)> {
     let mut programs = Vec::new();
-    for carrier in CarrierKind::ALL {
+    for &carrier in CarrierKind::ALL {
         for form in [RuleForm::Exact, RuleForm::PortSets] {
             let features = TaggerFeatures {
                 carrier,

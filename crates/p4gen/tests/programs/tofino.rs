@@ -110,7 +110,7 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for target in [&TNA.capabilities, &TNA2.capabilities] {
         for form in [RuleForm::Exact, RuleForm::PortSets] {
-            for carrier in CarrierKind::ALL {
+            for &carrier in CarrierKind::ALL {
                 cases.push(Case::tagger(carrier, form, None, target));
             }
             cases.push(Case::tagger(CarrierKind::Dscp, form, Some(3), target));

@@ -36,7 +36,7 @@
 //! buffer, so it is on no cycle.
 //!
 //! A *deadlock* is a lossless ingress buffer that is above its threshold from some time on for
-//! ever. A packet *has a way* if live links join the switch where it enters to a switch of its
+//! ever. A packet *has a path* if live links join the switch where it enters to a switch of its
 //! destination.
 //!
 //! # Assumptions
@@ -72,8 +72,8 @@
 //!   the old one (Tagger17, theorem 1, second requirement).
 //! - **O6 resilient.** With at most *K* failed links or switches, where the plan claims to survive
 //!   *K* failures of its failover tables: every packet from a switch with hosts to a destination
-//!   elsewhere that has a way arrives, and none comes twice into the same state. Where the plan
-//!   has lossless classes, the packets of each stay lossless on all these ways, from every port of
+//!   elsewhere that has a path arrives, and none comes twice into the same state. Where the plan
+//!   has lossless classes, the packets of each stay lossless on all these paths, from every port of
 //!   a host to every port of the destination, and between hosts of one switch.
 //! - **O7 acyclic.** The buffer dependency graph has no cycle (Tagger17, theorem 1, first
 //!   requirement, of all tags at once; Stephens15 theorem 2.2.1).
@@ -82,7 +82,7 @@
 //! - **O9 promised.** On every route that the plan promises to a class, each switch gives a
 //!   lossless tag to a packet that begins with the initial tag.
 //! - **O10 delivered.** Without failover tables: from every switch with hosts, packets to every
-//!   host to which there is a way come to it, whichever of the next hops switches choose; none
+//!   host to which there is a path come to it, whichever of the next hops switches choose; none
 //!   comes twice to the same switch.
 //!
 //! Then:
@@ -93,9 +93,9 @@
 //! - **T3** A packet that follows a promised route arrives without having been lossy, if no link
 //!   on the route fails.
 //! - **T4** No packet of a class carries a tag above the limit of the class.
-//! - **T5** Without failover tables, every packet between hosts that has a way arrives, unless it
+//! - **T5** Without failover tables, every packet between hosts that has a path arrives, unless it
 //!   turns lossy and is dropped.
-//! - **T6** With failover tables, every packet between hosts at different switches that has a way
+//! - **T6** With failover tables, every packet between hosts at different switches that has a path
 //!   arrives while no more than *K* links or switches have failed, unless it turns lossy and is
 //!   dropped. If its class is lossless, it was lossless all the way.
 //!
@@ -114,7 +114,7 @@
 //!
 //! O5 is not used: the graph of O7 has the buffers of all tags, so that a cycle over several tags
 //! is one of its cycles. With O5, T1 follows already if the buffers of each tag by themselves have
-//! no cycle, as Tagger17 has it, and a packet changes its priority at most once for each tag.
+//! no cycle, as in Tagger17, and a packet changes its priority at most once for each tag.
 //!
 //! *T2.* A packet finds no room only if the headroom of its buffer is full. O3 reserves for every
 //! priority and every link what TaggerDraft equation 1 says can still come after a pause; by O2

@@ -84,7 +84,7 @@ fn rising(evidence: &Evidence<'_>) -> Finding {
     of_rules(evidence, |_, dependencies| dependencies.falls.clone())
 }
 
-/// O6. Under failures, a packet that has a way arrives, none circulates, and what arrives was
+/// O6. Under failures, a packet that has a path arrives, none circulates, and what arrives was
 /// lossless all the way.
 fn resilient(evidence: &Evidence<'_>) -> Finding {
     if evidence.tables.failover.is_none() {
@@ -133,7 +133,7 @@ fn promised(evidence: &Evidence<'_>) -> Finding {
     })
 }
 
-/// O10. The plan's own forwarding has no loop, and drops no packet that has a way.
+/// O10. The plan's own forwarding has no loop, and drops no packet that has a path.
 fn delivered(evidence: &Evidence<'_>) -> Finding {
     match &evidence.forwarding {
         _ if evidence.tables.failover.is_some() => Finding::Vacuous,

@@ -59,7 +59,7 @@ fn plans() -> Vec<CheckedPlan> {
     let carriers = CarrierKind::ALL;
     let mut plans = Vec::new();
     for topology in topologies() {
-        for carrier in carriers {
+        for &carrier in carriers {
             for form in [RuleForm::Exact, RuleForm::PortSets] {
                 for class_bits in [false, true] {
                     let layered = topology.is_layered();

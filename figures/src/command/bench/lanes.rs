@@ -22,7 +22,7 @@ pub(super) fn run(only: Option<&str>, peer: bool, terminal: &Terminal) -> Result
     let scratch = Scratch::new().input("temporary directory")?;
     let cases = LANES_CASES
         .iter()
-        .flat_map(|case| LaneRouting::ALL.map(|routing| (case, routing)));
+        .flat_map(|case| LaneRouting::ALL.iter().map(move |&routing| (case, routing)));
     let name = |(case, routing): &(&crate::LanesCase, LaneRouting)| {
         format!("{}, {}", case.name, routing.name())
     };

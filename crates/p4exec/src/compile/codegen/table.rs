@@ -193,7 +193,7 @@ impl<'p> Gen<'_, 'p> {
         let place =
             |g: &mut Self, field: usize| g.b.ins().load(I64, CONSTANT, places, (at + field) as i32);
         let lines = place(self, offset_of!(Place, lines));
-        let generation = place(self, offset_of!(Place, generation));
+        let epoch = place(self, offset_of!(Place, epoch));
         let none = self.label();
         self.branch_unless(lines, none);
         let mut sum = self.imm(0);
@@ -209,8 +209,8 @@ impl<'p> Gen<'_, 'p> {
         let offset = self.moved(sum, (count + bytes) as i32 - 64, mask);
         let line = self.b.ins().iadd(lines, offset);
         let of_line = |g: &mut Self, field: usize| g.b.ins().load(I64, FLAGS, line, field as i32);
-        let known = of_line(self, offset_of!(Answer, generation));
-        let mut differences = self.b.ins().bxor(known, generation);
+        let known = of_line(self, offset_of!(Answer, epoch));
+        let mut differences = self.b.ins().bxor(known, epoch);
         for (i, word) in key.iter().enumerate() {
             let known = of_line(self, offset_of!(Answer, key) + i * size_of::<u64>());
             let difference = self.b.ins().bxor(known, *word);

@@ -290,7 +290,7 @@ mod tests {
 
     fn all_layouts() -> impl Iterator<Item = Layout> {
         let forms = [RuleForm::Exact, RuleForm::PortSets];
-        let features = CarrierKind::ALL.into_iter().flat_map(move |carrier| {
+        let features = CarrierKind::ALL.iter().flat_map(move |&carrier| {
             forms.map(|form| TaggerFeatures {
                 carrier,
                 class_shift: (carrier == CarrierKind::Shim).then_some(4),

@@ -13,7 +13,7 @@ use plan::failover::{
     Target, Write,
 };
 use plan::{Provenance, Tables, Tag};
-use strum::IntoStaticStr;
+use strum::{IntoStaticStr, VariantArray};
 use topology::{Fabric, SwitchId, Topology};
 
 use super::channels::among_hosts;
@@ -25,7 +25,7 @@ use layers::Turns;
 use paths::{LanePaths, dfsssp, lash, up_down};
 
 /// A routing with virtual lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LaneRouting {
     /// First up to a root, then down, along a spanning tree's order of the switches: one lane.
@@ -40,7 +40,7 @@ pub enum LaneRouting {
 
 impl LaneRouting {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::UpDownAny, Self::Lash, Self::Dfsssp];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The name on the command line.
     #[must_use]
@@ -232,7 +232,7 @@ mod tests {
             ring.generate().unwrap(),
         ];
         for topology in &networks {
-            for routing in LaneRouting::ALL {
+            for &routing in LaneRouting::ALL {
                 let tables = virtual_lanes(topology, routing, &options()).unwrap();
                 let lanes = tables.tagging.priorities.len();
                 let counted = count_lanes(topology, routing);

@@ -205,8 +205,9 @@ impl<T: Copy + Owned> Calendar<T> {
         self.later.push(Reverse(Late { order, entry }));
     }
 
-    /// Adds an event of the group under way to its events of this window, beside others of its time
-    /// and owner: whoever takes an event looks whether the next one is of the same moment.
+    /// Adds an event of the current group to its events of this window. Events of one time and
+    /// owner follow each other: a switch sends only after the last frame of a time has arrived, and
+    /// looks for that frame at the next place alone.
     fn add_today(&mut self, at: u64, what: T) {
         let entry = Entry { at, what };
         let rest = &self.today[self.over..];

@@ -236,7 +236,7 @@ impl Shared {
     }
 }
 
-/// Has threads meet so many times with nothing to do between, to see what that takes.
+/// Lets threads meet `times` times without work in between, to measure the time of a meeting.
 pub fn meet(threads: usize, times: u32) {
     let barrier = Barrier::new(threads.max(1));
     let go = || {

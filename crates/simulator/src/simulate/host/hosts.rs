@@ -117,8 +117,8 @@ impl Hosts {
         hosts
     }
 
-    /// What each of so many shards has of the hosts; `shards` tells which shard a host is in.
-    /// Nothing has happened yet.
+    /// The hosts of each of `count` shards, before the first event. `shards` gives the shard of
+    /// each host.
     pub(crate) fn split(mut self, shards: &Arc<[u8]>, count: u8) -> Vec<Self> {
         if count == 1 {
             return vec![self];
