@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The crates that a web page needs; what they depend on is checked with them.
-const PACKAGES: [&str; 11] = [
+const PACKAGES: [&str; 12] = [
     "switchwright-p4ir",
     "switchwright-p4front",
     "switchwright-bmv2json",
+    "switchwright-entries",
     "switchwright-p4exec",
     "switchwright-device",
     "switchwright-plan",

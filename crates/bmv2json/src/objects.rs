@@ -2,8 +2,8 @@
 
 use num_bigint::BigInt;
 use p4ir::{
-    Action, Const, Direction, ExprId, ExprKind, ExternInstance, ExternType, MatchKind, Param,
-    Place, StmtKind, Type, ValueSet, ValueSetField, VarKind,
+    Action, Const, Direction, ExprId, ExprKind, ExternInstance, ExternType, KeyKind, MatchKind,
+    Param, Place, StmtKind, Type, ValueSet, ValueSetField, VarKind,
 };
 
 use crate::data::Reader;
@@ -55,7 +55,7 @@ impl Reader<'_> {
             let field = ValueSetField {
                 name,
                 ty,
-                kind: MatchKind::Exact,
+                kind: KeyKind::Match(MatchKind::Exact),
             };
             let id = self.program.value_sets.push(ValueSet {
                 name: v.name.clone(),

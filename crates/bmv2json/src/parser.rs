@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use num_bigint::{BigInt, BigUint};
 use num_traits::ToPrimitive as _;
 use p4ir::{
-    BinaryOp, Const, Entity as _, ExprId, ExprKind, Field, KeySet, MatchKind, Parser, Place,
-    Projection, RecordKind, SelectCase, SelectMatch, State, StateId, StmtKind, Target, Transition,
-    Type, ValueSetField, ValueSetId, VarKind,
+    BinaryOp, Const, Entity as _, ExprId, ExprKind, Field, KeyKind, KeySet, MatchKind, Parser,
+    Place, Projection, RecordKind, SelectCase, SelectMatch, State, StateId, StmtKind, Target,
+    Transition, Type, ValueSetField, ValueSetId, VarKind,
 };
 
 use crate::data::Reader;
@@ -158,7 +158,7 @@ impl Reader<'_> {
             fields.push(ValueSetField {
                 name: i.to_string(),
                 ty,
-                kind: MatchKind::Exact,
+                kind: KeyKind::Match(MatchKind::Exact),
             });
         }
         let width = |r: &Self, fields: &[ValueSetField]| -> u64 {

@@ -3,8 +3,8 @@
 use num_bigint::{BigInt, BigUint};
 use num_traits::One;
 use p4ir::{
-    Action, ActionScope, BinaryOp, Const, DefaultAction, Entry, ExprKind, ExternArg, Key, KeySet,
-    MatchKind, Place, StmtKind, Table, TableAction, TableId, Type, VarKind,
+    Action, ActionScope, BinaryOp, Const, DefaultAction, Entry, ExprKind, ExternArg, Key, KeyKind,
+    KeySet, MatchKind, Place, StmtKind, Table, TableAction, TableId, Type, VarKind,
 };
 
 use crate::data::Reader;
@@ -77,7 +77,7 @@ impl Reader<'_> {
         let (expr, kind) = if k.match_type == "valid" {
             let name = k.target.as_str().unwrap_or_default();
             let valid = Arg::Field(name.into(), "$valid$".into());
-            (self.exact(&valid)?, MatchKind::Exact)
+            (self.exact(&valid)?, KeyKind::Match(MatchKind::Exact))
         } else {
             let target = if k.target.is_array() {
                 serde_json::json!({ "type": "field", "value": k.target })
@@ -85,7 +85,7 @@ impl Reader<'_> {
                 k.target.clone()
             };
             let field = Arg::new(&target, &context)?;
-            (self.exact(&field)?, MatchKind::from_name(&k.match_type))
+            (self.exact(&field)?, KeyKind::from_name(&k.match_type))
         };
         let mut value = expr.expr;
         if let Some(mask) = &k.mask {
@@ -115,7 +115,7 @@ impl Reader<'_> {
         for v in &selector.input {
             let context = self.context.clone();
             let expr = self.exact(&Arg::new(v, &context)?)?.expr;
-            let (kind, name) = (MatchKind::Selector, format!("selector{}", keys.len()));
+            let (kind, name) = (KeyKind::Selector, format!("selector{}", keys.len()));
             keys.push(Key {
                 expr,
                 kind,
@@ -318,7 +318,7 @@ impl Reader<'_> {
         })
     }
 
-    fn key_set(&self, kind: &MatchKind, m: &model::MatchKey, width: u32) -> Read<KeySet> {
+    fn key_set(&self, kind: &KeyKind, m: &model::MatchKey, width: u32) -> Read<KeySet> {
         let number = |text: Option<&str>| -> Read<BigUint> {
             let value = text.and_then(hex);
             let value = value.ok_or_else(|| self.malformed("a match that is no number"))?;
@@ -348,7 +348,7 @@ impl Reader<'_> {
         };
         Ok(match kind {
             _ if mask == BigUint::default() => KeySet::Any,
-            MatchKind::Lpm | MatchKind::Ternary if mask != ones => KeySet::Mask {
+            KeyKind::Match(MatchKind::Lpm | MatchKind::Ternary) if mask != ones => KeySet::Mask {
                 value: value & &mask,
                 mask,
             },

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use entries::{Bits, Bytestring as _};
 use p4gen::entries::value_text;
 use p4runtime::bytestring::canonical as shortest;
 use p4runtime::p4::config::v1::{MatchField, Table};
@@ -15,7 +16,7 @@ use p4runtime::p4::v1::{
     self, action_profile_action, action_profile_group, entity::Entity as Kind, field_match,
     field_match::FieldMatchType, packet_replication_engine_entry as pre, replica, table_action,
 };
-use p4runtime::{Bits, NameError, P4InfoIndex};
+use p4runtime::{NameError, P4InfoIndex};
 use prost::Message as _;
 use thiserror::Error;
 
@@ -418,14 +419,14 @@ fn canonical_field(
         FieldMatchType::Lpm(lpm) => {
             let mask = Bits::prefix_mask(width, lpm.prefix_len.unsigned_abs());
             Some(FieldMatchType::Lpm(field_match::Lpm {
-                value: bits(&lpm.value)?.masked(&mask).canonical(),
+                value: bits(&lpm.value)?.and(&mask).canonical(),
                 prefix_len: lpm.prefix_len,
             }))
         }
         FieldMatchType::Ternary(ternary) => {
             let mask = bits(&ternary.mask)?;
             (!mask.is_zero()).then_some(FieldMatchType::Ternary(field_match::Ternary {
-                value: bits(&ternary.value)?.masked(&mask).canonical(),
+                value: bits(&ternary.value)?.and(&mask).canonical(),
                 mask: mask.canonical(),
             }))
         }

@@ -228,6 +228,13 @@ impl Bits {
             }
     }
 
+    /// The same bits, and bit `index` set; counted from the least significant, without effect
+    /// beyond the width.
+    #[must_use]
+    pub fn with_bit(&self, index: u32) -> Self {
+        self.or(&Self::from_u64(self.width, 1).shl(index))
+    }
+
     /// The most significant bit; false for the empty string.
     #[must_use]
     pub fn sign_bit(&self) -> bool {
@@ -545,6 +552,20 @@ impl Bits {
     #[must_use]
     pub fn prefix_mask(width: u32, len: u32) -> Self {
         Self::ones(width).shl(width - len.min(width))
+    }
+}
+
+/// By width, then as `bit<N>`.
+impl Ord for Bits {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let widths = self.width.cmp(&other.width);
+        widths.then_with(|| self.cmp_unsigned(other))
+    }
+}
+
+impl PartialOrd for Bits {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -65,7 +65,7 @@ use diag::{Diagnostic, Diagnostics};
 use source::{FileId, SourceMap};
 
 pub use options::{Builtins, Files, Options};
-pub use p4info::{initial_entries, p4info_of};
+pub use p4info::{initial_entries, match_type, p4info_of};
 pub use p4runtime::p4::config::v1::P4Info;
 pub use parse::annotation::body as annotations;
 

@@ -1,6 +1,7 @@
 //! Declarations: variables, actions, functions, tables, parsers, controls, extern instances.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use num_bigint::{BigInt, BigUint};
 use serde::{Deserialize, Serialize};
@@ -138,58 +139,98 @@ pub struct Function {
     pub span: Span,
 }
 
-/// How a key field is matched.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// How entries match a value: the kinds that P4Runtime knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum MatchKind {
-    /// Equality.
+    /// Equal to the entry's value.
     Exact,
-    /// Longest prefix.
+    /// Begins with the entry's prefix; the longest wins.
     Lpm,
-    /// Value and mask, with priority.
+    /// Equal under the entry's mask; the largest priority wins.
     Ternary,
-    /// `low..=high`, with priority.
+    /// Between the entry's bounds, both included; the largest priority wins.
     Range,
-    /// Exact or anything, with priority.
+    /// Equal to the entry's value, or anything; the largest priority wins.
     Optional,
-    /// Not matched: hashed by the action selector.
-    Selector,
-    /// Architecture-specific.
-    Other(String),
 }
 
 impl MatchKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::Exact,
+        Self::Lpm,
+        Self::Ternary,
+        Self::Range,
+        Self::Optional,
+    ];
+
+    /// The name in the source.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Lpm => "lpm",
+            Self::Ternary => "ternary",
+            Self::Range => "range",
+            Self::Optional => "optional",
+        }
+    }
+
+    /// Whether entries of a table with such a key carry a priority (P4Runtime 1.5, section 9.1).
+    #[must_use]
+    pub const fn needs_priority(self) -> bool {
+        matches!(self, Self::Ternary | Self::Range | Self::Optional)
+    }
+}
+
+impl fmt::Display for MatchKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a table does with a key field.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum KeyKind {
+    /// Matches it against entries.
+    Match(MatchKind),
+    /// Does not match it: the action selector hashes it.
+    Selector,
+    /// Matches it in a way of the architecture.
+    Other(String),
+}
+
+impl KeyKind {
     /// The name in the source.
     pub fn name(&self) -> &str {
         match self {
-            MatchKind::Exact => "exact",
-            MatchKind::Lpm => "lpm",
-            MatchKind::Ternary => "ternary",
-            MatchKind::Range => "range",
-            MatchKind::Optional => "optional",
-            MatchKind::Selector => "selector",
-            MatchKind::Other(name) => name,
+            Self::Match(kind) => kind.name(),
+            Self::Selector => "selector",
+            Self::Other(name) => name,
         }
     }
 
     /// The kind called `name`.
     pub fn from_name(name: &str) -> Self {
-        match name {
-            "exact" => MatchKind::Exact,
-            "lpm" => MatchKind::Lpm,
-            "ternary" => MatchKind::Ternary,
-            "range" => MatchKind::Range,
-            "optional" => MatchKind::Optional,
-            "selector" => MatchKind::Selector,
-            other => MatchKind::Other(other.to_owned()),
+        match MatchKind::ALL.into_iter().find(|kind| kind.name() == name) {
+            Some(kind) => Self::Match(kind),
+            None if name == "selector" => Self::Selector,
+            None => Self::Other(name.to_owned()),
+        }
+    }
+
+    /// How entries match the field, if they do in one of the known ways.
+    pub const fn matched(&self) -> Option<MatchKind> {
+        match self {
+            Self::Match(kind) => Some(*kind),
+            Self::Selector | Self::Other(_) => None,
         }
     }
 
     /// Whether entries of a table with such a key carry a priority.
     pub fn needs_priority(&self) -> bool {
-        matches!(
-            self,
-            MatchKind::Ternary | MatchKind::Range | MatchKind::Optional
-        )
+        self.matched().is_some_and(MatchKind::needs_priority)
     }
 }
 
@@ -199,7 +240,7 @@ pub struct Key {
     /// The value looked up; a scalar.
     pub expr: ExprId,
     /// How it is matched.
-    pub kind: MatchKind,
+    pub kind: KeyKind,
     /// Control-plane name.
     pub name: String,
     /// Annotations.
@@ -342,7 +383,7 @@ pub struct ValueSetField {
     /// Scalar type.
     pub ty: TypeId,
     /// How it is matched (`@match`).
-    pub kind: MatchKind,
+    pub kind: KeyKind,
 }
 
 /// A parser value set: filled by the control plane, empty at start.

@@ -236,9 +236,9 @@ mod valid;
 pub use arch::{Architecture, ArgValue, Gress, Package, PackageArg, Pipeline, Tna, V1Model};
 pub use block::{
     Action, ActionScope, Annotation, AnnotationValue, Control, DefaultAction, Direction, Entry,
-    ExternInstance, Function, Key, KeySet, MatchKind, Param, Parser, SelectCase, SelectMatch,
-    State, StateOrder, Table, TableAction, Target, Transition, ValueSet, ValueSetField, Var,
-    VarKind,
+    ExternInstance, Function, Key, KeyKind, KeySet, MatchKind, Param, Parser, SelectCase,
+    SelectMatch, State, StateOrder, Table, TableAction, Target, Transition, ValueSet,
+    ValueSetField, Var, VarKind,
 };
 pub use entity::{
     ActionId, Arena, ControlId, Entity, ExprId, ExternId, FunctionId, ParserId, StateId, TableId,

@@ -18,7 +18,7 @@ pub mod client;
 pub mod names;
 pub mod text;
 
-pub use bytestring::{Bits, BytestringError};
+pub use bytestring::BytestringError;
 pub use names::{NameError, P4InfoIndex, check};
 pub use text::{TextError, from_text, to_dynamic, to_text, write_escaped};
 

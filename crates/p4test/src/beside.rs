@@ -60,7 +60,7 @@ pub struct Beside {
     externs: BTreeMap<ExternId, ExternId>,
     value_sets: BTreeMap<ValueSetId, ValueSetId>,
     /// Match kinds and widths of each table's keys in the JSON.
-    kinds: BTreeMap<TableId, Vec<(MatchKind, u32)>>,
+    kinds: BTreeMap<TableId, Vec<(Option<MatchKind>, u32)>>,
 }
 
 impl Beside {
@@ -125,7 +125,7 @@ impl Beside {
             let same = &json.tables[found];
             let kind = |key: &Key| {
                 let bits = json.types[json.expr_type(key.expr)].bits();
-                (key.kind.clone(), bits.map_or(1, |(width, _)| width))
+                (key.kind.matched(), bits.map_or(1, |(width, _)| width))
             };
             self.kinds.insert(id, same.keys.iter().map(kind).collect());
             for (ours, theirs) in table.actions.iter().zip(&same.actions) {
@@ -210,7 +210,7 @@ impl Beside {
                 // The format has no place for `@match`.
                 let fields = &self.program.value_sets[*set].fields;
                 let fits = |(given, field): (&FieldMatch, &ValueSetField)| {
-                    given.kind().to_string() == field.kind.name()
+                    Some(given.kind()) == field.kind.matched()
                 };
                 let mut all = members.iter().flat_map(|member| member.iter().zip(fields));
                 all.all(fits).then_some(())?;
@@ -233,7 +233,7 @@ impl Beside {
     fn key(&self, table: TableId, key: &mut [FieldMatch]) {
         let kinds = self.kinds.get(&table).map_or(&[][..], Vec::as_slice);
         for (field, (kind, width)) in key.iter_mut().zip(kinds) {
-            if let (FieldMatch::Optional(given), MatchKind::Ternary) = (&*field, kind) {
+            if let (FieldMatch::Optional(given), Some(MatchKind::Ternary)) = (&*field, kind) {
                 let (value, mask) = match given {
                     Some(value) => (value.clone(), Bits::ones(*width)),
                     None => (Bits::zero(*width), Bits::zero(*width)),

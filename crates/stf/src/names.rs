@@ -1,45 +1,56 @@
 //! Finding tables, actions, keys and objects by the names case files use: whole, or the end of one.
 
 use p4exec::RuntimeState;
-use p4ir::{ActionId, ExternId, ExternType, TableId, ValueSetId};
+use p4ir::{ExternId, ExternType, TableId, ValueSetId};
+use p4runtime::NameError;
 
-/// The one of `names` that equals `wanted`, or else the only one that ends with it.
-fn find<T>(names: impl Iterator<Item = (T, String)>, wanted: &str) -> Result<T, String> {
+/// The one of `names` that equals `wanted`, or else the only one that ends with it; `None` if there
+/// is neither.
+fn find<T>(names: impl Iterator<Item = (T, String)>, wanted: &str) -> Result<Option<T>, String> {
     let mut ends = Vec::new();
     for (item, name) in names {
         if name == wanted {
-            return Ok(item);
+            return Ok(Some(item));
         }
         if name.ends_with(wanted) {
             ends.push((item, name));
         }
     }
-    match ends.len() {
-        1 => Ok(ends.remove(0).0),
-        0 => Err(format!("there is no `{wanted}`")),
-        _ => {
-            let names: Vec<_> = ends.into_iter().map(|(_, name)| name).collect();
-            Err(format!("`{wanted}` could be {}", names.join(" or ")))
-        }
+    if ends.len() > 1 {
+        let names: Vec<_> = ends.into_iter().map(|(_, name)| name).collect();
+        return Err(format!("`{wanted}` could be {}", names.join(" or ")));
     }
+    Ok(ends.pop().map(|(item, _)| item))
+}
+
+/// As [`find`], for a kind of object that the program must have.
+fn known<T>(
+    kind: &'static str,
+    names: impl Iterator<Item = (T, String)>,
+    wanted: &str,
+) -> Result<T, String> {
+    let names: Vec<(T, String)> = names.collect();
+    let known = names.iter().map(|(_, name)| name.clone()).collect();
+    let found = find(names.into_iter(), wanted).map_err(|e| format!("{kind}: {e}"))?;
+    found.ok_or_else(|| {
+        let name = wanted.to_owned();
+        NameError::UnknownName { kind, name, known }.to_string()
+    })
 }
 
 pub(crate) fn table(state: &RuntimeState, name: &str) -> Result<TableId, String> {
-    let names = state
-        .program()
-        .tables
-        .iter()
-        .map(|(id, t)| (id, t.name.clone()));
-    find(names, name).map_err(|e| format!("table: {e}"))
+    let tables = state.program().tables.iter();
+    known("table", tables.map(|(id, t)| (id, t.name.clone())), name)
 }
 
-pub(crate) fn action(state: &RuntimeState, table: TableId, name: &str) -> Result<ActionId, String> {
+/// The full name of a table's action; the name as it is given if the table has no such action.
+pub(crate) fn action(state: &RuntimeState, table: TableId, name: &str) -> Result<String, String> {
     let program = state.program();
-    let actions = &program.tables[table].actions;
-    let names = actions
-        .iter()
-        .map(|a| (a.action, program.actions[a.action].name.clone()));
-    find(names, name).map_err(|e| format!("action: {e} in table `{}`", program.tables[table].name))
+    let actions = program.tables[table].actions.iter();
+    let names = actions.map(|a| program.actions[a.action].name.clone());
+    let found = find(names.map(|name| (name.clone(), name)), name);
+    let found = found.map_err(|e| format!("action: {e} in table `{}`", program.tables[table].name));
+    Ok(found?.unwrap_or_else(|| name.to_owned()))
 }
 
 pub(crate) fn object(
@@ -52,13 +63,30 @@ pub(crate) fn object(
         .externs
         .iter()
         .filter(|(_, e)| types.contains(&e.ty));
-    find(of_type.map(|(id, e)| (id, e.name.clone())), name)
-        .map_err(|e| format!("{}: {e}", types[0].name()))
+    let kind = match types.first() {
+        Some(ExternType::Counter) => "counter",
+        Some(ExternType::DirectCounter) => "direct counter",
+        Some(ExternType::Meter) => "meter",
+        Some(ExternType::Register) => "register",
+        _ => "action profile",
+    };
+    known(kind, of_type.map(|(id, e)| (id, e.name.clone())), name)
 }
 
 pub(crate) fn value_set(state: &RuntimeState, name: &str) -> Result<ValueSetId, String> {
     let sets = state.program().value_sets.iter();
-    find(sets.map(|(id, set)| (id, set.name.clone())), name).map_err(|e| format!("value set: {e}"))
+    known(
+        "value set",
+        sets.map(|(id, set)| (id, set.name.clone())),
+        name,
+    )
+}
+
+/// The header whose validity a key of this name matches, if it does.
+pub(crate) fn validity(name: &str) -> Option<String> {
+    let mut ends = ["$valid$", "isValid()"].iter();
+    let start = ends.find_map(|end| name.strip_suffix(end));
+    start.map(|start| start.trim_end_matches('.').to_owned())
 }
 
 /// The position of the key a case file calls `wanted`: `$1` stands for `[1]`, `valid` for a
@@ -66,12 +94,6 @@ pub(crate) fn value_set(state: &RuntimeState, name: &str) -> Result<ValueSetId, 
 pub(crate) fn key(keys: &[&str], wanted: &str) -> Result<usize, String> {
     let wanted = undollar(wanted);
     let base = wanted.strip_suffix(".valid").map(str::to_owned);
-    let validity = |name: &str| {
-        ["$valid$", "isValid()"]
-            .iter()
-            .find_map(|end| name.strip_suffix(end))
-            .map(|start| start.trim_end_matches('.').to_owned())
-    };
     let same = |name: &str| {
         name == wanted
             || name.strip_suffix('$') == Some(&wanted)
@@ -128,8 +150,9 @@ mod tests {
                 .into_iter()
                 .map(|n| (n, n.to_owned()))
         };
-        assert_eq!(find(names(), "set"), Ok("b.set"));
-        assert_eq!(find(names(), "a.drop"), Ok("a.drop"));
+        assert_eq!(find(names(), "set"), Ok(Some("b.set")));
+        assert_eq!(find(names(), "a.drop"), Ok(Some("a.drop")));
+        assert_eq!(find(names(), "get"), Ok(None));
         assert!(
             find(names(), "drop")
                 .unwrap_err()

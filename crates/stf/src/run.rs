@@ -5,16 +5,14 @@ mod ours;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
+use entries::Catalog;
 use p4exec::externs::counter::CounterCell;
 use p4exec::externs::digest::Digest;
 use p4exec::state::{CloneSession, ExternConfig, Replica};
-use p4exec::tables::{
-    ActionCall, EntryAction, EntryHandle, EntryOptions, EntryPriority, FieldMatch, GroupId,
-    GroupMember, MemberId, NewEntry,
-};
+use p4exec::tables::{ActionCall, EntryHandle, GroupId, GroupMember, MemberId};
 use p4exec::value::Bits;
 use p4exec::{Executor, Outputs, RuntimeState, Update};
-use p4ir::{ExternId, ExternType, TableId};
+use p4ir::{Entity as _, ExternId, ExternType, TableId};
 use quantities::{Bytes, Nanos, PortId};
 
 use crate::case::{
@@ -22,7 +20,7 @@ use crate::case::{
 };
 use crate::compare::{Failure, compare_port};
 use crate::names;
-use crate::translate::{call_of, field_match, meter_config, unset};
+use crate::translate::{self, meter_config};
 
 /// Time between two statements.
 const TICK: u64 = 1_000_000;
@@ -30,8 +28,10 @@ const TICK: u64 = 1_000_000;
 /// Plays a case. Packets are compared as p4c's BMv2 runner does it: per port, in order, all of
 /// them, on the ports that the case names. A failing statement does not stop the case.
 pub fn run(case: &Case, executor: &mut dyn Executor) -> Result<(), Vec<Failure>> {
+    let catalog = Catalog::of_program(executor.state().program());
     let mut run = Run {
         executor,
+        catalog,
         now: TICK,
         nodes: Vec::new(),
         groups: BTreeMap::new(),
@@ -79,6 +79,8 @@ pub fn run(case: &Case, executor: &mut dyn Executor) -> Result<(), Vec<Failure>>
 
 struct Run<'e> {
     executor: &'e mut dyn Executor,
+    /// What entries can name.
+    catalog: Catalog,
     now: u64,
     /// Multicast nodes: replication id and ports.
     nodes: Vec<(u16, Vec<u16>)>,
@@ -149,7 +151,7 @@ impl Run<'_> {
             } => self.add(table, *priority, key, action, id.as_deref()),
             Statement::SetDefault { table, action } => {
                 let table = names::table(self.state(), table)?;
-                let call = Some(self.call(table, action)?);
+                let call = Some(self.call(table, action, true)?);
                 self.apply(Update::SetDefault { table, call })
             }
             Statement::RemoveAll => {
@@ -186,9 +188,11 @@ impl Run<'_> {
         }
     }
 
-    fn call(&self, table: TableId, text: &ActionText) -> Result<ActionCall, String> {
-        let action = names::action(self.state(), table, &text.name)?;
-        call_of(self.state(), action, text)
+    fn call(&self, table: TableId, text: &ActionText, default: bool) -> Result<ActionCall, String> {
+        let call = translate::call(self.state(), table, text)?;
+        let shape = &self.catalog.tables[table.index()];
+        let call = self.catalog.call(shape, &call, default).map_err(show)?;
+        Ok(call.call())
     }
 
     fn add(
@@ -200,32 +204,9 @@ impl Run<'_> {
         id: Option<&str>,
     ) -> Result<(), String> {
         let table = names::table(self.state(), table)?;
-        let fields = self
-            .state()
-            .table(table)
-            .map_err(show)?
-            .layout()
-            .fields()
-            .to_vec();
-        let mut matches: Vec<FieldMatch> = fields.iter().map(unset).collect();
-        let field_names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
-        for (name, given) in key {
-            let index = names::key(&field_names, name)?;
-            matches[index] = field_match(&fields[index], given)?;
-        }
-        let action = match action {
-            EntryText::Action(text) => EntryAction::Call(self.call(table, text)?),
-            EntryText::Member(id) => EntryAction::Member(MemberId(*id)),
-            EntryText::Group(id) => EntryAction::Group(GroupId(*id)),
-        };
-        let priority = EntryPriority(priority.unwrap_or(0));
-        let entry = NewEntry {
-            key: matches,
-            priority,
-            action,
-            is_const: false,
-            options: EntryOptions::default(),
-        };
+        let entry = translate::entry(self.state(), table, priority, key, action)?;
+        let entry = self.catalog.resolve_entry(&entry).map_err(show)?;
+        let entry = entry.entry().map_err(show)?;
         let now = self.now();
         let handle = self
             .executor
@@ -250,7 +231,7 @@ impl Run<'_> {
 
     fn member(&mut self, profile: &str, id: u32, action: &ActionText) -> Result<(), String> {
         let (profile, table) = self.profile(profile)?;
-        let call = self.call(table, action)?;
+        let call = self.call(table, action, false)?;
         self.apply(Update::InsertMember {
             profile,
             member: MemberId(id),

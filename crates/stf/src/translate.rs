@@ -1,105 +1,143 @@
-//! What case files say in the terms of the executor: matches, calls, meters.
+//! What case files say in the terms of the executor: entries, matches, calls, meters.
 
-use num_traits::ToPrimitive as _;
+use entries::check::wrong_kind;
+use entries::{Bits, FieldMatch, Key, NamedAction, NamedCall, Problem, TableEntry};
+use num_bigint::BigUint;
+use num_traits::Zero as _;
 use p4exec::RuntimeState;
 use p4exec::externs::meter::MeterConfig;
-use p4exec::tables::{ActionCall, FieldMatch, KeyField, MatchKind};
-use p4exec::value::Bits;
+use p4exec::tables::{GroupId, KeyField, MatchKind, MemberId};
+use p4ir::TableId;
 
-use crate::case::{ActionText, Match, Number, Rate};
+use crate::case::{ActionText, EntryText, Match, Number, Rate};
+use crate::names;
 
-pub(crate) fn call_of(
+/// An entry by the full names of the program. As for p4c's runner, a priority is ignored where the
+/// table has none, and a header whose validity is left out is not valid.
+pub(crate) fn entry(
     state: &RuntimeState,
-    id: p4ir::ActionId,
+    table: TableId,
+    priority: Option<i32>,
+    key: &[(String, Match)],
+    action: &EntryText,
+) -> Result<TableEntry, String> {
+    let shape = state.table(table).map_err(|e| e.to_string())?;
+    let fields = shape.layout().fields();
+    let field_names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+    let mut keys = Vec::with_capacity(key.len());
+    for (name, given) in key {
+        let field = &fields[names::key(&field_names, name)?];
+        let value = field_match(field, given).map_err(|e| e.to_string())?;
+        keys.extend(value.map(|value| Key {
+            field: field.name.clone().into(),
+            value,
+        }));
+    }
+    for field in fields
+        .iter()
+        .filter(|field| names::validity(&field.name).is_some())
+    {
+        if field.kind == MatchKind::Exact && !keys.iter().any(|key| key.field == field.name) {
+            keys.push(Key {
+                field: field.name.clone().into(),
+                value: FieldMatch::Exact(Bits::zero(field.width)),
+            });
+        }
+    }
+    let action = match action {
+        EntryText::Action(text) => NamedAction::Call(call(state, table, text)?),
+        EntryText::Member(id) => NamedAction::Member(MemberId(*id)),
+        EntryText::Group(id) => NamedAction::Group(GroupId(*id)),
+    };
+    Ok(TableEntry {
+        table: state.program().tables[table].name.clone().into(),
+        keys,
+        priority: priority.filter(|_| shape.layout().needs_priority()),
+        action,
+        is_default: false,
+    })
+}
+
+/// A call of an action of a table, by the full names of the program.
+pub(crate) fn call(
+    state: &RuntimeState,
+    table: TableId,
     text: &ActionText,
-) -> Result<ActionCall, String> {
-    let program = state.program();
-    let action = &program.actions[id];
-    let params: Vec<_> = action.data_params().collect();
-    for (name, _) in &text.args {
-        if !params.iter().any(|p| p.name == *name) {
-            return Err(format!(
-                "action `{}` has no parameter `{name}`",
-                action.name
-            ));
-        }
-    }
-    let mut args = Vec::with_capacity(params.len());
-    for param in params {
-        let given = text.args.iter().find(|(name, _)| *name == param.name);
-        let Some((_, number)) = given else {
-            return Err(format!("action `{}` needs `{}`", action.name, param.name));
-        };
-        let width = p4exec::v1model::scalar_width(program, program.vars[param.var].ty);
-        args.push(Bits::from_biguint(width, &number.value));
-    }
-    Ok(ActionCall { action: id, args })
+) -> Result<NamedCall, String> {
+    let param = |(name, number): &(String, Number)| (name.clone().into(), bits(&number.value));
+    Ok(NamedCall {
+        action: names::action(state, table, &text.name)?.into(),
+        params: text.args.iter().map(param).collect(),
+    })
 }
 
-/// What a key that the case does not mention matches: everything, or zero where it cannot.
-pub(crate) fn unset(field: &KeyField) -> FieldMatch {
-    FieldMatch::any(field.kind, field.width)
-        .unwrap_or_else(|| FieldMatch::Exact(Bits::zero(field.width)))
+/// A number at the width that it needs: it is held against its field or parameter later.
+fn bits(value: &BigUint) -> Bits {
+    let width = u32::try_from(value.bits().max(1)).unwrap_or(u32::MAX);
+    Bits::from_biguint(width, value)
 }
 
-pub(crate) fn field_match(field: &KeyField, given: &Match) -> Result<FieldMatch, String> {
+/// The match that a case file says; `None` if every value passes it.
+pub(crate) fn field_match(field: &KeyField, given: &Match) -> Result<Option<FieldMatch>, Problem> {
     let width = field.width;
-    let bits = |n: &Number| Bits::from_biguint(width, &n.value);
-    let any = |n: &Number, m: &Number| n.value == m.value && m.value.to_u64() == Some(0);
+    let bits = |n: &Number| bits(&n.value);
+    let any = |n: &Number, m: &Number| n.value == m.value && m.value.is_zero();
+    let wrong = |given| wrong_kind(&field.name, Some(field.kind), given);
+    // A value of fewer bits than its mask has no bits where the mask has more.
+    let masked = |value: &Bits, mask: Bits| {
+        let widest = width.max(value.width()).max(mask.width());
+        let value = value.resize_unsigned(widest);
+        FieldMatch::ternary(&value, mask.resize_unsigned(widest))
+    };
     Ok(match (field.kind, given) {
-        (MatchKind::Exact, Match::Value(n)) if !n.has_stars => FieldMatch::Exact(bits(n)),
+        (MatchKind::Exact, Match::Value(n)) if !n.has_stars => Some(FieldMatch::Exact(bits(n))),
         (MatchKind::Optional, Match::Value(n)) if !n.has_stars => {
-            FieldMatch::Optional(Some(bits(n)))
+            Some(FieldMatch::Optional(Some(bits(n))))
         }
-        (MatchKind::Optional, Match::Mask(n, m)) if any(n, m) => FieldMatch::Optional(None),
+        (MatchKind::Optional | MatchKind::Lpm | MatchKind::Range, Match::Mask(n, m))
+            if any(n, m) =>
+        {
+            None
+        }
         (MatchKind::Ternary, Match::Value(n)) => {
+            let ones = || Bits::ones(width);
             let mask = n
                 .mask
                 .as_ref()
-                .map_or_else(|| Bits::ones(width), |mask| Bits::from_biguint(width, mask));
-            FieldMatch::Ternary {
-                value: bits(n),
-                mask,
-            }
+                .map_or_else(ones, |mask| Bits::from_biguint(width, mask));
+            masked(&bits(n), mask)
         }
-        (MatchKind::Ternary, Match::Mask(n, m)) => FieldMatch::Ternary {
-            value: bits(n),
-            mask: bits(m),
-        },
+        (MatchKind::Ternary, Match::Mask(n, m)) => masked(&bits(n), bits(m)),
         (MatchKind::Lpm, Match::Value(n)) => {
             let prefix_len = n.prefix_bits.unwrap_or(width).min(width);
-            FieldMatch::Lpm {
-                value: bits(n),
-                prefix_len,
-            }
+            prefix(&bits(n), width, prefix_len)
         }
-        (MatchKind::Lpm, Match::Prefix(n, len)) => FieldMatch::Lpm {
-            value: bits(n),
-            prefix_len: *len,
-        },
-        (MatchKind::Lpm, Match::Mask(n, m)) if any(n, m) => FieldMatch::Lpm {
-            value: bits(n),
-            prefix_len: 0,
-        },
-        (MatchKind::Range, Match::Range(low, high)) => FieldMatch::Range {
-            low: bits(low),
-            high: bits(high),
-        },
-        (MatchKind::Range, Match::Value(n)) if !n.has_stars => FieldMatch::Range {
-            low: bits(n),
-            high: bits(n),
-        },
-        (MatchKind::Range, Match::Mask(n, m)) if any(n, m) => FieldMatch::Range {
-            low: Bits::zero(width),
-            high: Bits::ones(width),
-        },
-        (kind, _) => {
-            return Err(format!(
-                "key `{}` is {kind} and cannot match so",
-                field.name
-            ));
+        (MatchKind::Lpm, Match::Prefix(n, len)) => prefix(&bits(n), width, *len),
+        (MatchKind::Range, Match::Range(low, high)) => {
+            let range = |bits: &Bits| bits.resize_unsigned(bits.width().max(width));
+            FieldMatch::range(range(&bits(low)), range(&bits(high)))
         }
+        (MatchKind::Range, Match::Value(n)) if !n.has_stars => {
+            let value = bits(n).resize_unsigned(bits(n).width().max(width));
+            FieldMatch::range(value.clone(), value)
+        }
+        (_, Match::Value(n)) if n.has_stars => return Err(wrong("ternary")),
+        (_, Match::Value(_)) => return Err(wrong("exact")),
+        (_, Match::Prefix(..)) => return Err(wrong("lpm")),
+        (_, Match::Mask(..)) => return Err(wrong("ternary")),
+        (_, Match::Range(..)) => return Err(wrong("range")),
     })
+}
+
+/// A prefix of a value; the bits after it are cleared, as case files may have them set.
+fn prefix(value: &Bits, width: u32, prefix_len: u32) -> Option<FieldMatch> {
+    if value.width() > width || prefix_len > width {
+        return (prefix_len > 0).then(|| FieldMatch::Lpm {
+            value: value.clone(),
+            prefix_len,
+        });
+    }
+    FieldMatch::lpm(&value.resize_unsigned(width), prefix_len)
 }
 
 /// Two rates: committed, then peak. BMv2 asks that they rise.

@@ -1,5 +1,6 @@
 //! `table_*` and `show_*`.
 
+use entries::{Bits, Bytestring as _};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -462,7 +463,7 @@ fn key_text(field: &MatchField, value: Option<&FieldMatchType>) -> String {
     let hex = |bytes: &[u8]| hex(bytes, width);
     let ones = || {
         let bits = u32::try_from(width).unwrap_or(0);
-        hex(&p4runtime::Bits::ones(bits).canonical())
+        hex(&Bits::ones(bits).canonical())
     };
     match value {
         Some(FieldMatchType::Exact(m)) => hex(&m.value),

@@ -1,8 +1,8 @@
 //! Counters, meters, registers, profiles and value sets.
 
 use p4ir::{
-    Const, ExprKind, ExternId, ExternInstance, ExternType, MatchKind, Table, TableId, Type,
-    ValueSetField,
+    Const, ExprKind, ExternId, ExternInstance, ExternType, KeyKind, MatchKind, Table, TableId,
+    Type, ValueSetField,
 };
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ impl Writer<'_> {
                 .unwrap_or_else(|| "crc16".into());
             let mut input = Vec::new();
             for (i, key) in self.p.tables[table].keys.iter().enumerate() {
-                if key.kind == MatchKind::Selector {
+                if key.kind == KeyKind::Selector {
                     input.push(self.key_field(table, i)?);
                 }
             }
@@ -117,7 +117,7 @@ impl Writer<'_> {
     pub(super) fn value_sets(&mut self) -> Write<Vec<Value>> {
         let mut made = Vec::new();
         for set in self.p.value_sets.values() {
-            let inexact = |f: &&ValueSetField| f.kind != MatchKind::Exact;
+            let inexact = |f: &&ValueSetField| f.kind != KeyKind::Match(MatchKind::Exact);
             if let Some(field) = set.fields.iter().find(inexact) {
                 self.span = set.span;
                 return Err(self.error(format!(

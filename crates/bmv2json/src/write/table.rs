@@ -1,6 +1,8 @@
 //! Tables: keys, actions, default and initial entries.
 
-use p4ir::{BigUint, Const, Entry, ExprKind, ExternType, KeySet, MatchKind, TableId, Type, TypeId};
+use p4ir::{
+    BigUint, Const, Entry, ExprKind, ExternType, KeyKind, KeySet, MatchKind, TableId, Type, TypeId,
+};
 use serde_json::{Map, Value, json};
 
 use super::control::Pipe;
@@ -164,8 +166,8 @@ impl Writer<'_> {
         Ok(self.add_action(&action.name, data, primitives))
     }
 
-    fn is_selected(kind: &MatchKind) -> bool {
-        *kind == MatchKind::Selector
+    fn is_selected(kind: &KeyKind) -> bool {
+        *kind == KeyKind::Selector
     }
 
     /// Key fields; what is no field is stored in one before, see [`Writer::key_steps`].
@@ -252,7 +254,7 @@ impl Writer<'_> {
         })))
     }
 
-    fn match_key(&self, kind: &MatchKind, set: &KeySet, ty: TypeId) -> Write<Value> {
+    fn match_key(&self, kind: &KeyKind, set: &KeySet, ty: TypeId) -> Write<Value> {
         let (width, _) = self.stored(ty)?;
         let all = ones(width);
         let text = |n: &BigUint| padded(n, width);
@@ -266,16 +268,16 @@ impl Writer<'_> {
             }
         };
         Ok(match kind {
-            MatchKind::Exact if self.p.types[ty] == Type::Bool || mask == all => {
+            KeyKind::Match(MatchKind::Exact) if self.p.types[ty] == Type::Bool || mask == all => {
                 json!({ "match_type": "exact", "key": text(&value) })
             }
-            MatchKind::Lpm => {
+            KeyKind::Match(MatchKind::Lpm) => {
                 json!({ "match_type": "lpm", "key": text(&value), "prefix_length": mask.count_ones() })
             }
-            MatchKind::Range if mask == all => {
+            KeyKind::Match(MatchKind::Range) if mask == all => {
                 json!({ "match_type": "range", "start": text(&value), "end": text(&value) })
             }
-            MatchKind::Range => {
+            KeyKind::Match(MatchKind::Range) => {
                 json!({ "match_type": "range", "start": text(&zero), "end": text(&all) })
             }
             _ => {
@@ -287,19 +289,19 @@ impl Writer<'_> {
 
 /// How BMv2 matches a key: it knows no optional ones, and P4Runtime servers write theirs as
 /// ternary.
-fn key_type(kind: &MatchKind) -> &str {
+fn key_type(kind: &KeyKind) -> &str {
     match kind {
-        MatchKind::Optional => MatchKind::Ternary.name(),
+        KeyKind::Match(MatchKind::Optional) => MatchKind::Ternary.name(),
         kind => kind.name(),
     }
 }
 
 /// What BMv2 has to look entries up by.
-fn match_type<'k>(kinds: impl Iterator<Item = &'k MatchKind>) -> &'static str {
-    let rank = |kind: &MatchKind| match kind {
-        MatchKind::Range => 3,
-        MatchKind::Ternary | MatchKind::Optional => 2,
-        MatchKind::Lpm => 1,
+fn match_type<'k>(kinds: impl Iterator<Item = &'k KeyKind>) -> &'static str {
+    let rank = |kind: &KeyKind| match kind {
+        KeyKind::Match(MatchKind::Range) => 3,
+        KeyKind::Match(MatchKind::Ternary | MatchKind::Optional) => 2,
+        KeyKind::Match(MatchKind::Lpm) => 1,
         _ => 0,
     };
     match kinds.map(rank).max() {

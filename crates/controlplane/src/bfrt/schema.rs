@@ -2,6 +2,7 @@
 //! data, and the ids by which a device knows them. The compiler writes it (`--bf-rt-schema`), a
 //! device tells it with its program.
 
+use entries::MatchKind;
 use std::collections::BTreeMap;
 
 use crate::desired::mark_in;
@@ -10,7 +11,6 @@ use p4gen::entries::bfrt::{
 };
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1 as info;
-use p4runtime::p4::config::v1::match_field::MatchType;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -346,11 +346,11 @@ fn differing_action(holder: &Table, ours: &info::Action) -> Option<String> {
 
 /// How a field is matched, in the schema's words.
 pub(super) fn kind_of(field: &info::MatchField) -> &'static str {
-    match p4gen::entries::bfrt::match_kind(field) {
-        MatchType::Lpm => "LPM",
-        MatchType::Ternary => "Ternary",
-        MatchType::Range => "Range",
-        MatchType::Optional => "Optional",
+    match entries::catalog::match_kind(field) {
+        Some(MatchKind::Lpm) => "LPM",
+        Some(MatchKind::Ternary) => "Ternary",
+        Some(MatchKind::Range) => "Range",
+        Some(MatchKind::Optional) => "Optional",
         _ => "Exact",
     }
 }

@@ -9,12 +9,13 @@
 
 use std::collections::BTreeMap;
 
+use entries::{Bits, Bytestring as _};
 use p4gen::entries::bfrt::{
     GROUP, LOWEST, MAX_SIZE, MEMBER, PRIORITY, STATUS, groups_table, members_table,
 };
+use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1 as info;
 use p4runtime::p4::v1::{self, entity::Entity as Kind, field_match, table_action};
-use p4runtime::{Bits, P4InfoIndex};
 
 use super::protocol::proto::{
     self, DataField, Entity, KeyField, TableData, TableKey, data_field, key_field,
@@ -355,7 +356,7 @@ fn field(table: &Table, name: &str, value: data_field::Value) -> Result<DataFiel
 /// A value at the full width of its field, as BF Runtime wants it.
 fn full(value: &[u8], bits: u32) -> Result<Vec<u8>, String> {
     let value = Bits::decode(value, bits).map_err(|error| error.to_string())?;
-    Ok(value.as_bytes().to_vec())
+    Ok(value.to_bytes_be())
 }
 
 fn width(bitwidth: i32) -> u32 {
@@ -400,7 +401,7 @@ fn write_key(
         }),
         (None, "Range") => MatchType::Range(key_field::Range {
             low: full(&[0])?,
-            high: Bits::ones(bits).as_bytes().to_vec(),
+            high: Bits::ones(bits).to_bytes_be(),
         }),
         (None, "Optional") => MatchType::Optional(key_field::Optional {
             value: full(&[0])?,

@@ -1,6 +1,6 @@
 //! Applying a table.
 
-use p4ir::{ExternId, MatchKind, TableId, VarId};
+use p4ir::{ExternId, KeyKind, TableId, VarId};
 
 use super::machine::{Flow, Machine};
 use crate::bitio::BitWriter;
@@ -31,10 +31,8 @@ impl Machine<'_> {
             Flow::Next => {}
             other => return other,
         }
-        let (selectors, matched): (Vec<_>, Vec<_>) = table
-            .keys
-            .iter()
-            .partition(|k| k.kind == MatchKind::Selector);
+        let (selectors, matched): (Vec<_>, Vec<_>) =
+            table.keys.iter().partition(|k| k.kind == KeyKind::Selector);
         let key: Vec<Bits> = matched.iter().map(|k| self.eval(k.expr)).collect();
         let selector: Vec<Bits> = selectors.iter().map(|k| self.eval(k.expr)).collect();
         let outcome = self.look_up(id, &key, &selector);
@@ -198,7 +196,7 @@ impl Machine<'_> {
         }
         let program = self.program;
         let table = &program.tables[id];
-        let names = table.keys.iter().filter(|k| k.kind != MatchKind::Selector);
+        let names = table.keys.iter().filter(|k| k.kind != KeyKind::Selector);
         let hit = outcome.entry.and_then(|handle| {
             let entry = self.state.table(id).ok()?.view(handle)?;
             Some(EntryTrace {

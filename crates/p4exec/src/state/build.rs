@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use p4ir::{
     ActionScope, BigUint, CRC_PARTS, Const, Entity as _, Entry, ExprId, ExprKind, ExternId,
-    ExternInstance, ExternType, KeySet, Type, TypeId, ValidProgram, ValueSet,
+    ExternInstance, ExternType, KeyKind, KeySet, Type, TypeId, ValidProgram, ValueSet,
 };
 use quantities::Nanos;
 use thiserror::Error;
@@ -535,17 +535,10 @@ fn register_width(program: &ValidProgram, ty: TypeId) -> u32 {
         .unwrap_or_else(|| scalar_width(program, ty))
 }
 
-fn match_kind(kind: &p4ir::MatchKind, place: &str) -> Result<MatchKind, BuildError> {
-    Ok(match kind {
-        p4ir::MatchKind::Exact => MatchKind::Exact,
-        p4ir::MatchKind::Lpm => MatchKind::Lpm,
-        p4ir::MatchKind::Ternary => MatchKind::Ternary,
-        p4ir::MatchKind::Range => MatchKind::Range,
-        p4ir::MatchKind::Optional => MatchKind::Optional,
-        other => {
-            let (place, kind) = (place.to_owned(), other.name().to_owned());
-            return Err(BuildError::UnsupportedMatch { place, kind });
-        }
+fn match_kind(kind: &KeyKind, place: &str) -> Result<MatchKind, BuildError> {
+    kind.matched().ok_or_else(|| {
+        let (place, kind) = (place.to_owned(), kind.name().to_owned());
+        BuildError::UnsupportedMatch { place, kind }
     })
 }
 
@@ -577,7 +570,7 @@ fn build_table(program: &ValidProgram, table: &p4ir::Table) -> Result<Table, Bui
     let keys = table
         .keys
         .iter()
-        .filter(|key| key.kind != p4ir::MatchKind::Selector)
+        .filter(|key| key.kind != KeyKind::Selector)
         .map(|key| {
             let ty = program.exprs[key.expr].ty;
             let kind = match_kind(&key.kind, &table.name)?;
@@ -658,7 +651,7 @@ fn initial_entry(
 ) -> Result<NewEntry, BuildError> {
     let mut key = Vec::with_capacity(entry.keys.len());
     for (field, set) in table.keys.iter().zip(&entry.keys) {
-        if field.kind == p4ir::MatchKind::Selector {
+        if field.kind == KeyKind::Selector {
             continue;
         }
         let width = scalar_width(program, program.exprs[field.expr].ty);

@@ -8,7 +8,7 @@ use super::replication::{CloneSession, Copies, Replica};
 use super::update::{EntryRef, Update};
 use super::{ExternConfig, StateError};
 use crate::externs::hash::{CrcConfig, HashAlgorithm};
-use crate::tables::profile::{Group, Member};
+use crate::tables::profile::{StoredGroup, StoredMember};
 use crate::tables::table::RareOptions;
 use crate::tables::{
     ActionCall, EntryAction, EntryHandle, EntryOptions, FieldMatch, GroupId, GroupMember, MemberId,
@@ -32,14 +32,14 @@ enum Change {
     Member {
         profile: ExternId,
         id: MemberId,
-        old: Option<Member>,
-        new: Option<Member>,
+        old: Option<StoredMember>,
+        new: Option<StoredMember>,
     },
     Group {
         profile: ExternId,
         id: GroupId,
-        old: Option<Group>,
-        new: Option<Group>,
+        old: Option<StoredGroup>,
+        new: Option<StoredGroup>,
     },
     Multicast {
         group: u16,
@@ -871,7 +871,7 @@ impl Transaction<'_> {
             profile,
             id,
             old: self.control.profile(profile)?.members().get(&id).cloned(),
-            new: Some(Member::new(call, row)),
+            new: Some(StoredMember::new(call, row)),
         })
     }
 

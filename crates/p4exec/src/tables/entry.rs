@@ -40,17 +40,19 @@ pub struct WeightedCall {
     pub watch_port: Option<quantities::PortId>,
 }
 
-/// What an entry does when it wins.
+/// What an entry does when it wins. `C` is a call of an action: by the program's numbers for the
+/// executor, by names before they are looked up. `S` is a one-shot set; `Infallible` where there is
+/// none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum EntryAction {
+pub enum EntryAction<C = ActionCall, S = Vec<WeightedCall>> {
     /// Runs an action.
-    Call(ActionCall),
+    Call(C),
     /// Runs the action of a member of the table's action profile.
     Member(MemberId),
     /// Runs the action of a member that the selector picks from a group.
     Group(GroupId),
     /// Runs one action of a set, picked by the selector.
-    OneShot(Vec<WeightedCall>),
+    OneShot(S),
 }
 
 /// How entries of one table rank when several match: the largest wins, as in P4Runtime.

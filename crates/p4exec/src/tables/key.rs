@@ -2,44 +2,10 @@
 
 use std::fmt;
 
+pub use p4ir::MatchKind;
 use thiserror::Error;
 
 use crate::value::Bits;
-
-/// The match kinds of v1model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MatchKind {
-    /// Equal to the entry's value.
-    Exact,
-    /// Begins with the entry's prefix; the longest wins.
-    Lpm,
-    /// Equal under the entry's mask; the largest priority wins.
-    Ternary,
-    /// Between the entry's bounds, both included; the largest priority wins.
-    Range,
-    /// Equal to the entry's value, or anything; the largest priority wins.
-    Optional,
-}
-
-impl MatchKind {
-    /// Whether entries of a table with such a key carry a priority (P4Runtime 1.5, section 9.1).
-    #[must_use]
-    pub const fn needs_priority(self) -> bool {
-        matches!(self, Self::Ternary | Self::Range | Self::Optional)
-    }
-}
-
-impl fmt::Display for MatchKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Exact => "exact",
-            Self::Lpm => "lpm",
-            Self::Ternary => "ternary",
-            Self::Range => "range",
-            Self::Optional => "optional",
-        })
-    }
-}
 
 /// One field of a table's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +19,7 @@ pub struct KeyField {
 }
 
 /// How one entry matches one field.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FieldMatch {
     /// This value and no other.
     Exact(Bits),
@@ -115,6 +81,33 @@ impl FieldMatch {
             }),
             MatchKind::Optional => Some(Self::Optional(None)),
         }
+    }
+
+    /// A prefix in its normal form, where bits that do not matter are zero; `None` where no bit
+    /// matters.
+    #[must_use]
+    pub fn lpm(value: &Bits, prefix_len: u32) -> Option<Self> {
+        (prefix_len > 0).then(|| Self::Lpm {
+            value: value.and(&Bits::prefix_mask(value.width(), prefix_len)),
+            prefix_len,
+        })
+    }
+
+    /// A value and a mask in their normal form, where bits that do not matter are zero; `None`
+    /// where no bit matters.
+    #[must_use]
+    pub fn ternary(value: &Bits, mask: Bits) -> Option<Self> {
+        mask.is_true().then(|| Self::Ternary {
+            value: value.and(&mask),
+            mask,
+        })
+    }
+
+    /// A range; `None` where it holds every value.
+    #[must_use]
+    pub fn range(low: Bits, high: Bits) -> Option<Self> {
+        let every = low.is_zero() && high == Bits::ones(high.width());
+        (!every).then_some(Self::Range { low, high })
     }
 
     /// Whether a value of the field passes this match: the definition all structures agree with.

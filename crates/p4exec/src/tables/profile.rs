@@ -27,11 +27,11 @@ pub struct GroupMember {
 
 /// A group: its members in rising order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct StoredGroup {
     members: Vec<GroupMember>,
 }
 
-impl Group {
+impl StoredGroup {
     /// The members in rising order.
     #[must_use]
     pub fn members(&self) -> &[GroupMember] {
@@ -49,12 +49,12 @@ struct Picks {
 
 /// A member: its action, typed and packed, and how often groups and entries name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct StoredMember {
     call: ActionCall,
     row: Vec<u64>,
 }
 
-impl Member {
+impl StoredMember {
     /// A member with an action and its packed form.
     #[must_use]
     pub const fn new(call: ActionCall, row: Vec<u64>) -> Self {
@@ -221,8 +221,8 @@ pub struct ActionProfile {
     name: String,
     with_selector: bool,
     size: Option<usize>,
-    members: BTreeMap<MemberId, Member>,
-    groups: BTreeMap<GroupId, Group>,
+    members: BTreeMap<MemberId, StoredMember>,
+    groups: BTreeMap<GroupId, StoredGroup>,
     /// The rows of the members, and the groups, as packets find them.
     rows: SlotMap<Box<[u64]>>,
     picks: SlotMap<Picks>,
@@ -260,13 +260,13 @@ impl ActionProfile {
 
     /// The members in rising order.
     #[must_use]
-    pub const fn members(&self) -> &BTreeMap<MemberId, Member> {
+    pub const fn members(&self) -> &BTreeMap<MemberId, StoredMember> {
         &self.members
     }
 
     /// The groups in rising order.
     #[must_use]
-    pub const fn groups(&self) -> &BTreeMap<GroupId, Group> {
+    pub const fn groups(&self) -> &BTreeMap<GroupId, StoredGroup> {
         &self.groups
     }
 
@@ -316,7 +316,7 @@ impl ActionProfile {
         if in_groups == 0 && in_entries == 0 {
             return Ok(());
         }
-        let holds = |g: &Group| g.members.iter().any(|m| m.member == id);
+        let holds = |g: &StoredGroup| g.members.iter().any(|m| m.member == id);
         let holder = self.groups.iter().find(|(_, g)| holds(g));
         Err(self.in_use("member", id.0, in_entries, holder.map(|(group, _)| group.0)))
     }
@@ -375,7 +375,7 @@ impl ActionProfile {
         &self,
         id: GroupId,
         mut members: Vec<GroupMember>,
-    ) -> Result<Group, ProfileError> {
+    ) -> Result<StoredGroup, ProfileError> {
         if !self.with_selector {
             return Err(ProfileError::NoSelector {
                 profile: self.name.clone(),
@@ -401,11 +401,15 @@ impl ActionProfile {
                 group: id.0,
             });
         }
-        Ok(Group { members })
+        Ok(StoredGroup { members })
     }
 
     /// Puts a member in place of the old one (or none) and returns that.
-    pub(crate) fn put_member(&mut self, id: MemberId, member: Option<Member>) -> Option<Member> {
+    pub(crate) fn put_member(
+        &mut self,
+        id: MemberId,
+        member: Option<StoredMember>,
+    ) -> Option<StoredMember> {
         self.revision = Revision::new();
         match member {
             Some(member) => {
@@ -420,7 +424,11 @@ impl ActionProfile {
     }
 
     /// Puts a group in place of the old one (or none) and returns that.
-    pub(crate) fn put_group(&mut self, id: GroupId, group: Option<Group>) -> Option<Group> {
+    pub(crate) fn put_group(
+        &mut self,
+        id: GroupId,
+        group: Option<StoredGroup>,
+    ) -> Option<StoredGroup> {
         self.revision = Revision::new();
         for member in group.iter().flat_map(|g| &g.members) {
             self.member_uses.entry(member.member).or_default().0 += 1;
@@ -447,7 +455,7 @@ impl ActionProfile {
     }
 
     /// A group for packets. Its members exist, and none goes while a group names it.
-    fn picks_of(&self, group: &Group) -> Picks {
+    fn picks_of(&self, group: &StoredGroup) -> Picks {
         let members = group.members.iter();
         let place = |m: &GroupMember| self.rows.place(m.member.0).unwrap_or(u32::MAX);
         Picks {
@@ -486,7 +494,7 @@ impl ActionProfile {
     ///
     /// # Errors
     /// [`ProfileError::NoMember`].
-    pub fn member(&self, id: MemberId) -> Result<&Member, ProfileError> {
+    pub fn member(&self, id: MemberId) -> Result<&StoredMember, ProfileError> {
         self.members.get(&id).ok_or_else(|| self.no_member(id))
     }
 
@@ -494,7 +502,7 @@ impl ActionProfile {
     ///
     /// # Errors
     /// [`ProfileError::NoGroup`].
-    pub fn group(&self, id: GroupId) -> Result<&Group, ProfileError> {
+    pub fn group(&self, id: GroupId) -> Result<&StoredGroup, ProfileError> {
         self.groups.get(&id).ok_or_else(|| self.no_group(id))
     }
 
@@ -548,7 +556,10 @@ mod tests {
                 action: ActionId::new(m as usize),
                 args: vec![],
             };
-            profile.put_member(MemberId(m), Some(Member::new(call, vec![u64::from(m)])));
+            profile.put_member(
+                MemberId(m),
+                Some(StoredMember::new(call, vec![u64::from(m)])),
+            );
         }
         profile
     }

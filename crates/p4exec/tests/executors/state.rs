@@ -83,7 +83,10 @@ pub(crate) fn with_selector(kind: MatchKind) -> Arc<ValidProgram> {
     let table = b.p.tables.push(Table {
         name: "t".into(),
         prologue: vec![],
-        keys: vec![key(op, kind, "op"), key(arg, MatchKind::Selector, "arg")],
+        keys: vec![
+            key(op, KeyKind::Match(kind), "op"),
+            key(arg, KeyKind::Selector, "arg"),
+        ],
         actions: vec![offered(set_port), offered(miss)],
         default_action: DefaultAction {
             action: 1,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive};
-use p4ir::{ActionScope, Entry, Key, KeySet, MatchKind};
+use p4ir::{ActionScope, Entry, Key, KeyKind, KeySet, MatchKind};
 
 use super::Lowerer;
 use super::table::{ActionList, not_listed};
@@ -105,20 +105,26 @@ impl<'a> Lowerer<'a> {
         }
         for (i, (key, set)) in keys.iter().zip(sets).enumerate() {
             let ok = match (&key.kind, set) {
-                (MatchKind::Exact, KeySet::Value(_)) => Ok(()),
-                (MatchKind::Exact, _) => Err("one value"),
-                (MatchKind::Optional, KeySet::Value(_) | KeySet::Any) => Ok(()),
-                (MatchKind::Optional, _) => Err("one value or `_`"),
-                (MatchKind::Lpm, KeySet::Mask { mask, .. }) => {
+                (KeyKind::Match(MatchKind::Exact), KeySet::Value(_)) => Ok(()),
+                (KeyKind::Match(MatchKind::Exact), _) => Err("one value"),
+                (KeyKind::Match(MatchKind::Optional), KeySet::Value(_) | KeySet::Any) => Ok(()),
+                (KeyKind::Match(MatchKind::Optional), _) => Err("one value or `_`"),
+                (KeyKind::Match(MatchKind::Lpm), KeySet::Mask { mask, .. }) => {
                     let width = tys.get(i).and_then(|t| t.size_bits(true)).unwrap_or(0);
                     let prefix = is_prefix(mask, width);
                     prefix
                         .then_some(())
                         .ok_or("a prefix: a mask of ones followed by zeros")
                 }
-                (MatchKind::Lpm, KeySet::Range { .. }) => Err("a prefix, not a range"),
-                (MatchKind::Ternary, KeySet::Range { .. }) => Err("a value and mask, not a range"),
-                (MatchKind::Range, KeySet::Mask { .. }) => Err("a range, not a mask"),
+                (KeyKind::Match(MatchKind::Lpm), KeySet::Range { .. }) => {
+                    Err("a prefix, not a range")
+                }
+                (KeyKind::Match(MatchKind::Ternary), KeySet::Range { .. }) => {
+                    Err("a value and mask, not a range")
+                }
+                (KeyKind::Match(MatchKind::Range), KeySet::Mask { .. }) => {
+                    Err("a range, not a mask")
+                }
                 _ => Ok(()),
             };
             if let Err(what) = ok {

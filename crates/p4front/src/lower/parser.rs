@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use num_traits::ToPrimitive;
 use p4ir::{
-    Const, Entity as _, ExprId, KeySet, MatchKind, Parser, ParserId, SelectCase, SelectMatch,
-    State, StateId, Stmt, StmtKind, Target, Transition, ValueSet, ValueSetField, ValueSetId,
+    Const, Entity as _, ExprId, KeyKind, KeySet, MatchKind, Parser, ParserId, SelectCase,
+    SelectMatch, State, StateId, Stmt, StmtKind, Target, Transition, ValueSet, ValueSetField,
+    ValueSetId,
 };
 
 use super::keyset::Known;
@@ -404,9 +405,9 @@ impl<'a> Lowerer<'a> {
                         .map_or(&[][..], |f| &f.annotations);
                     let kind = match annot::find(notes, "match").map(|a| &a.body) {
                         Some(AnnotationBody::Unstructured(tokens)) if tokens.len() == 1 => {
-                            MatchKind::from_name(&tokens[0].text)
+                            KeyKind::from_name(&tokens[0].text)
                         }
-                        _ => MatchKind::Exact,
+                        _ => KeyKind::Match(MatchKind::Exact),
                     };
                     let ty = self.ir_ty(&field.ty);
                     fields.push(ValueSetField {
@@ -422,7 +423,7 @@ impl<'a> Lowerer<'a> {
                     fields.push(ValueSetField {
                         name: format!("field{i}"),
                         ty,
-                        kind: MatchKind::Exact,
+                        kind: KeyKind::Match(MatchKind::Exact),
                     });
                 }
             }
@@ -435,9 +436,9 @@ impl<'a> Lowerer<'a> {
                 let ty = self.ir_ty(other);
                 let kind = match annot::find(&decl.annotations, "match").map(|a| &a.body) {
                     Some(AnnotationBody::Unstructured(tokens)) if tokens.len() == 1 => {
-                        MatchKind::from_name(&tokens[0].text)
+                        KeyKind::from_name(&tokens[0].text)
                     }
-                    _ => MatchKind::Exact,
+                    _ => KeyKind::Match(MatchKind::Exact),
                 };
                 fields.push(ValueSetField {
                     name: String::new(),

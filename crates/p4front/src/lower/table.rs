@@ -6,7 +6,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 use p4ir::{
-    ActionScope, Assign, Block, DefaultAction, ExternId, ExternType, Key, MatchKind, Place, Table,
+    ActionScope, Assign, Block, DefaultAction, ExternId, ExternType, Key, KeyKind, Place, Table,
     TableAction, TableId,
 };
 
@@ -139,7 +139,7 @@ impl<'a> Lowerer<'a> {
             let span = element.at.span;
             keys.push(Key {
                 expr: self.scalar(value, span),
-                kind: MatchKind::from_name(&element.match_kind.name),
+                kind: KeyKind::from_name(&element.match_kind.name),
                 name,
                 annotations: self.annotations(&element.annotations),
                 span: self.span(span),

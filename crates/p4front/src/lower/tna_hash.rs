@@ -13,7 +13,7 @@
 
 use p4ir::{
     BinaryOp, CRC_PARTS, Const, ExprId, ExprKind, ExternArg, ExternFunction, ExternId, Key,
-    MatchKind, Place, Type,
+    KeyKind, Place, Type,
 };
 
 use super::Lowerer;
@@ -165,9 +165,7 @@ impl Lowerer<'_> {
         if named.is_none_or(|name| name.starts_with("XOR")) {
             return;
         }
-        let mut data = keys
-            .iter_mut()
-            .filter(|key| key.kind == MatchKind::Selector);
+        let mut data = keys.iter_mut().filter(|key| key.kind == KeyKind::Selector);
         let Some(first) = data.next() else { return };
         let widths = data.map(|key| self.data_width(key.expr));
         let own = self.data_width(first.expr);

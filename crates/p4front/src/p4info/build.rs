@@ -606,17 +606,25 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// How a key field matches; `None` for what only selects a member.
-pub(super) fn match_kind(kind: &p4ir::MatchKind) -> Option<Match> {
-    let known = |kind: MatchType| Some(Match::MatchType(kind.into()));
+/// P4Info's name of a match kind.
+#[must_use]
+pub const fn match_type(kind: p4ir::MatchKind) -> MatchType {
+    use p4ir::MatchKind;
     match kind {
-        p4ir::MatchKind::Exact => known(MatchType::Exact),
-        p4ir::MatchKind::Lpm => known(MatchType::Lpm),
-        p4ir::MatchKind::Ternary => known(MatchType::Ternary),
-        p4ir::MatchKind::Range => known(MatchType::Range),
-        p4ir::MatchKind::Optional => known(MatchType::Optional),
-        p4ir::MatchKind::Selector => None,
-        p4ir::MatchKind::Other(name) => Some(Match::OtherMatchType(name.clone())),
+        MatchKind::Exact => MatchType::Exact,
+        MatchKind::Lpm => MatchType::Lpm,
+        MatchKind::Ternary => MatchType::Ternary,
+        MatchKind::Range => MatchType::Range,
+        MatchKind::Optional => MatchType::Optional,
+    }
+}
+
+/// How a key field matches; `None` for what only selects a member.
+pub(super) fn match_kind(kind: &p4ir::KeyKind) -> Option<Match> {
+    match kind {
+        p4ir::KeyKind::Match(kind) => Some(Match::MatchType(match_type(*kind).into())),
+        p4ir::KeyKind::Selector => None,
+        p4ir::KeyKind::Other(name) => Some(Match::OtherMatchType(name.clone())),
     }
 }
 

@@ -2,7 +2,7 @@
 //! sections 9.1 and 9.1.2).
 
 use num_bigint::BigUint;
-use p4ir::{Const, KeySet, MatchKind, ValidProgram};
+use p4ir::{Const, KeyKind, KeySet, MatchKind, ValidProgram};
 use p4runtime::bytestring::{canonical, canonical_signed};
 use p4runtime::p4::config::v1::{self as info, P4Info};
 use p4runtime::p4::v1;
@@ -55,7 +55,7 @@ fn fields(
     entry: &p4ir::Entry,
 ) -> Vec<v1::FieldMatch> {
     let said = table.keys.iter().zip(&entry.keys);
-    let said = said.filter(|(key, _)| !matches!(key.kind, MatchKind::Selector));
+    let said = said.filter(|(key, _)| !matches!(key.kind, KeyKind::Selector));
     let fields = known.match_fields.iter().zip(said);
     fields
         .filter_map(|(field, (key, set))| {
@@ -112,40 +112,46 @@ impl Shape {
 }
 
 /// How one field matches; `None` for "don't care".
-fn matched(kind: &MatchKind, set: &KeySet, shape: Shape) -> Option<FieldMatchType> {
+fn matched(kind: &KeyKind, set: &KeySet, shape: Shape) -> Option<FieldMatchType> {
     let ternary = |value: Vec<u8>, mask: &BigUint| {
         let mask = shape.bytes(mask);
         FieldMatchType::Ternary(field_match::Ternary { value, mask })
     };
     Some(match (kind, set) {
         (_, KeySet::Any) => return None,
-        (MatchKind::Exact, KeySet::Value(value)) => {
+        (KeyKind::Match(MatchKind::Exact), KeySet::Value(value)) => {
             let value = shape.constant(value)?;
             FieldMatchType::Exact(field_match::Exact { value })
         }
-        (MatchKind::Optional, KeySet::Value(value)) => {
+        (KeyKind::Match(MatchKind::Optional), KeySet::Value(value)) => {
             let value = shape.constant(value)?;
             FieldMatchType::Optional(field_match::Optional { value })
         }
-        (MatchKind::Lpm, KeySet::Value(value)) => FieldMatchType::Lpm(field_match::Lpm {
-            value: shape.constant(value)?,
-            prefix_len: super::int32(shape.width),
-        }),
-        (MatchKind::Lpm, KeySet::Mask { value, mask }) => match mask.count_ones() {
+        (KeyKind::Match(MatchKind::Lpm), KeySet::Value(value)) => {
+            FieldMatchType::Lpm(field_match::Lpm {
+                value: shape.constant(value)?,
+                prefix_len: super::int32(shape.width),
+            })
+        }
+        (KeyKind::Match(MatchKind::Lpm), KeySet::Mask { value, mask }) => match mask.count_ones() {
             0 => return None,
             length => FieldMatchType::Lpm(field_match::Lpm {
                 value: shape.bytes(value),
                 prefix_len: super::int32(length),
             }),
         },
-        (MatchKind::Range, KeySet::Value(value)) => FieldMatchType::Range(field_match::Range {
-            low: shape.constant(value)?,
-            high: shape.constant(value)?,
-        }),
-        (MatchKind::Range, KeySet::Range { lo, hi }) => FieldMatchType::Range(field_match::Range {
-            low: shape.bytes(lo),
-            high: shape.bytes(hi),
-        }),
+        (KeyKind::Match(MatchKind::Range), KeySet::Value(value)) => {
+            FieldMatchType::Range(field_match::Range {
+                low: shape.constant(value)?,
+                high: shape.constant(value)?,
+            })
+        }
+        (KeyKind::Match(MatchKind::Range), KeySet::Range { lo, hi }) => {
+            FieldMatchType::Range(field_match::Range {
+                low: shape.bytes(lo),
+                high: shape.bytes(hi),
+            })
+        }
         (_, KeySet::Value(value)) => ternary(shape.constant(value)?, &shape.ones()),
         (_, KeySet::Mask { value, mask }) => match mask.bits() {
             0 => return None,

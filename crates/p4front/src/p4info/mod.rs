@@ -16,6 +16,7 @@ mod reach;
 mod types;
 
 pub(crate) use build::build;
+pub use build::match_type;
 pub use derived::p4info_of;
 pub use entries::initial_entries;
 pub(crate) use facts::{Facts, SelectorFact};

@@ -337,7 +337,8 @@ impl<'a> ProgramWithEntries<'a> {
         if let Some(pipeline) = &capabilities.pipeline {
             // Tables take stages: they are as large as the entries need. Those of all switches are
             // never held together.
-            let sizes = made.each_switch(|switch| Ok(made.entries(switch)?.sizes()))?;
+            let sizes =
+                made.each_switch(|switch| Ok(TableSizes::needed(&made.entries(switch)?)))?;
             let need = sizes
                 .into_iter()
                 .fold(TableSizes::default(), TableSizes::max);

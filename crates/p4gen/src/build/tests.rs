@@ -558,7 +558,7 @@ fn read_bfrt(opened: &BuildDirectory, name: &str) -> crate::entries::SwitchEntri
         if entry.table == table::INGRESS_REWRITE {
             entry.table = table::REWRITE.into();
         }
-        if let EntryAction::Direct(call) = &mut entry.action {
+        if let EntryAction::Call(call) = &mut entry.action {
             for (ours, theirs) in [
                 (action::SET_TAG, action::INGRESS_SET_TAG),
                 (action::SET_LOSSY_CODE, action::INGRESS_SET_LOSSY_CODE),
@@ -602,10 +602,14 @@ fn a_plan_has_the_same_entries_on_every_target() {
             for switch in &v1model.manifest().switches {
                 let name = &switch.name;
                 let mut ours = read_v1model(&v1model, switch, &index);
-                ours.arrange(&index).unwrap();
+                crate::entries::Catalog::of_p4info(index.info())
+                    .arrange(&mut ours)
+                    .unwrap();
                 for tofino in [&tna, &tna2] {
                     let mut theirs = read_bfrt(tofino, name);
-                    theirs.arrange(&index).unwrap();
+                    crate::entries::Catalog::of_p4info(index.info())
+                        .arrange(&mut theirs)
+                        .unwrap();
                     assert_eq!(ours, theirs, "{name}, {carrier:?}, {form:?}");
                 }
             }

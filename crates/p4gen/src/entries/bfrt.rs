@@ -8,17 +8,17 @@
 //! entries the one with the *smaller* `$MATCH_PRIORITY` wins, so that it is [`LOWEST`] less
 //! P4Runtime's priority.
 
+use entries::catalog::{Field, Profile};
+use entries::{Catalog, MatchKind, Resolved, ResolvedCall, entry_place};
 use indexmap::IndexMap;
-use p4runtime::p4::config::v1::match_field::MatchType;
-use p4runtime::p4::config::v1::{ActionProfile, MatchField, Table};
-use p4runtime::{Bits, P4InfoIndex};
+use p4runtime::P4InfoIndex;
+use p4runtime::p4::config::v1::{ActionProfile, Table};
 use serde::{Deserialize, Serialize};
 
-use super::model::{
-    ActionCall, EntryAction, Group, Key, MatchValue, Member, SwitchEntries, TableEntry,
+use super::{
+    Bits, EntriesError, EntryAction, FieldMatch, Group, GroupId, Key, Member, MemberId, NamedCall,
+    SwitchEntries, TableEntry, named, value_text, width,
 };
-use super::resolve::{Resolved, ResolvedAction, ResolvedCall, entry_place, match_type, width};
-use super::{EntriesError, value_text};
 use crate::layout::{profile_of, selector_of};
 
 /// What `format` says.
@@ -99,7 +99,8 @@ pub fn write(
     info: &P4InfoIndex,
     program: &str,
 ) -> Result<String, EntriesError> {
-    let resolved = entries.resolve(info)?;
+    let catalog = Catalog::of_p4info(info.info());
+    let resolved = catalog.resolve(entries)?;
     let cannot = |what| EntriesError::Inexpressible {
         at: entries.switch.clone(),
         format: "bfrt.json",
@@ -112,26 +113,22 @@ pub fn write(
         return Err(cannot("clone sessions"));
     }
     let mut tables: IndexMap<String, Vec<FileEntry>> = IndexMap::new();
-    for (profile, id, call) in &resolved.members {
-        let profile = info
-            .action_profile_by_id(*profile)
-            .map_err(|source| named(&entries.switch, source))?;
-        let table = tables.entry(full(&members_table(profile))).or_default();
+    for member in &resolved.members {
+        let table = tables
+            .entry(full(&table_of_members(member.profile)))
+            .or_default();
         table.push(FileEntry {
-            key: IndexMap::from([(MEMBER.to_owned(), FileKey::Number(*id))]),
-            action: Some(call.action.name().to_owned()),
-            data: data_of(call),
+            key: IndexMap::from([(MEMBER.to_owned(), FileKey::Number(member.id))]),
+            action: Some(member.call.action.name.clone()),
+            data: data_of(&member.call),
         });
     }
-    for group in &entries.groups {
-        let profile = info
-            .action_profile(&group.profile)
-            .map_err(|source| named(&entries.switch, source))?;
+    for (group, profile) in entries.groups.iter().zip(&resolved.groups) {
         let table = tables.entry(full(&group.profile)).or_default();
         table.push(write_group(group, profile));
     }
     for entry in &resolved.tables {
-        let table = tables.entry(full(entry.table.name())).or_default();
+        let table = tables.entry(full(&entry.table.name)).or_default();
         table.push(write_entry(entry).map_err(cannot)?);
     }
     let file = File {
@@ -148,13 +145,6 @@ pub fn write(
     let mut text = serde_json::to_string_pretty(&file)?;
     text.push('\n');
     Ok(text)
-}
-
-fn named(switch: &str, source: p4runtime::NameError) -> EntriesError {
-    EntriesError::Name {
-        at: switch.to_owned(),
-        source,
-    }
 }
 
 fn full(name: &str) -> String {
@@ -176,12 +166,14 @@ pub fn groups_table(profile: &ActionProfile) -> String {
     selector_of(profile.name())
 }
 
-/// How a field is matched.
-pub fn match_kind(field: &MatchField) -> MatchType {
-    match_type(field)
+fn table_of_members(profile: &Profile) -> String {
+    match profile.with_selector {
+        true => profile_of(&profile.name),
+        false => profile.name.clone(),
+    }
 }
 
-fn write_group(group: &Group, profile: &ActionProfile) -> FileEntry {
+fn write_group(group: &Group, profile: &Profile) -> FileEntry {
     let most = u32::try_from(profile.max_group_size).unwrap_or(0);
     FileEntry {
         key: IndexMap::from([(GROUP.to_owned(), FileKey::Number(group.id))]),
@@ -199,8 +191,8 @@ fn write_group(group: &Group, profile: &ActionProfile) -> FileEntry {
 
 fn write_entry(entry: &Resolved<'_>) -> Result<FileEntry, &'static str> {
     let mut key = IndexMap::new();
-    for (field, value) in &entry.keys {
-        key.insert(field.name.clone(), write_key(field, *value)?);
+    for (field, value) in entry.matches() {
+        key.insert(field.name.clone(), write_key(field, value)?);
     }
     if entry.priority != 0 {
         let priority = LOWEST
@@ -210,9 +202,10 @@ fn write_entry(entry: &Resolved<'_>) -> Result<FileEntry, &'static str> {
         key.insert(PRIORITY.to_owned(), FileKey::Number(priority));
     }
     let (action, data) = match &entry.action {
-        ResolvedAction::Direct(call) => (Some(call.action.name().to_owned()), data_of(call)),
-        ResolvedAction::Member(id) => (None, reference(MEMBER, *id)),
-        ResolvedAction::Group(id) => (None, reference(GROUP, *id)),
+        EntryAction::Call(call) => (Some(call.action.name.clone()), data_of(call)),
+        EntryAction::Member(MemberId(id)) => (None, reference(MEMBER, *id)),
+        EntryAction::Group(GroupId(id)) => (None, reference(GROUP, *id)),
+        EntryAction::OneShot(never) => match *never {},
     };
     Ok(FileEntry { key, action, data })
 }
@@ -222,8 +215,7 @@ fn reference(name: &str, id: u32) -> IndexMap<String, FileData> {
 }
 
 fn data_of(call: &ResolvedCall<'_>) -> IndexMap<String, FileData> {
-    call.args
-        .iter()
+    call.params()
         .map(|(param, value)| (param.name.clone(), FileData::Value(hex(value))))
         .collect()
 }
@@ -233,22 +225,22 @@ fn hex(bits: &Bits) -> String {
 }
 
 /// A key; one that matches everything is written out, for BF Runtime wants every field.
-fn write_key(field: &MatchField, value: Option<&MatchValue>) -> Result<FileKey, &'static str> {
-    Ok(match (value, match_type(field)) {
-        (Some(MatchValue::Exact(value)), _) => FileKey::Exact(hex(value)),
-        (Some(MatchValue::Ternary { value, mask }), _) => FileKey::Ternary {
+fn write_key(field: &Field, value: Option<&FieldMatch>) -> Result<FileKey, &'static str> {
+    Ok(match (value, field.kind) {
+        (Some(FieldMatch::Exact(value)), _) => FileKey::Exact(hex(value)),
+        (Some(FieldMatch::Ternary { value, mask }), _) => FileKey::Ternary {
             value: hex(value),
             mask: hex(mask),
         },
-        (Some(MatchValue::Lpm { value, prefix_len }), _) => FileKey::Lpm {
+        (Some(FieldMatch::Lpm { value, prefix_len }), _) => FileKey::Lpm {
             value: hex(value),
             prefix_len: *prefix_len,
         },
-        (None, MatchType::Ternary) => FileKey::Ternary {
+        (None, Some(MatchKind::Ternary)) => FileKey::Ternary {
             value: "0x0".to_owned(),
             mask: "0x0".to_owned(),
         },
-        (None, MatchType::Lpm) => FileKey::Lpm {
+        (None, Some(MatchKind::Lpm)) => FileKey::Lpm {
             value: "0x0".to_owned(),
             prefix_len: 0,
         },
@@ -299,9 +291,8 @@ pub fn read(
             reader.entry(name, number, entry)?;
         }
     }
-    let mut entries = reader.entries;
-    entries.arrange(info)?;
-    entries.check(info)?;
+    let entries = reader.entries;
+    let entries = super::fitted(entries, info)?;
     Ok((entries, file.program))
 }
 
@@ -345,15 +336,12 @@ impl Reader<'_> {
             });
             return Ok(());
         }
-        let named = |source| EntriesError::Name {
-            at: at.clone(),
-            source,
-        };
+        let named = |source| named(&at, source);
         let shape: &Table = self.info.table(table).map_err(named)?;
         let action = match (&entry.action, entry.data.get(MEMBER), entry.data.get(GROUP)) {
-            (None, Some(FileData::Number(id)), None) => EntryAction::Member(*id),
-            (None, None, Some(FileData::Number(id))) => EntryAction::Group(*id),
-            (Some(_), None, None) => EntryAction::Direct(self.call(entry, &at)?),
+            (None, Some(FileData::Number(id)), None) => EntryAction::Member(MemberId(*id)),
+            (None, None, Some(FileData::Number(id))) => EntryAction::Group(GroupId(*id)),
+            (Some(_), None, None) => EntryAction::Call(self.call(entry, &at)?),
             _ => return Err(syntax("an entry has an action, a member or a group")),
         };
         let priority = match entry.key.get(PRIORITY) {
@@ -371,11 +359,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn call(&self, entry: &FileEntry, at: &str) -> Result<ActionCall, EntriesError> {
-        let named = |source| EntriesError::Name {
-            at: at.to_owned(),
-            source,
-        };
+    fn call(&self, entry: &FileEntry, at: &str) -> Result<NamedCall, EntriesError> {
+        let named = |source| named(at, source);
         let syntax = |problem: String| EntriesError::Syntax {
             at: at.to_owned(),
             problem,
@@ -391,7 +376,7 @@ impl Reader<'_> {
             };
             params.push((name.clone().into(), bits(text, param.bitwidth, name, at)?));
         }
-        Ok(ActionCall {
+        Ok(NamedCall {
             action: action.name().to_owned().into(),
             params,
         })
@@ -421,15 +406,12 @@ fn read_keys(
 ) -> Result<Vec<Key>, EntriesError> {
     let mut read = Vec::with_capacity(keys.len());
     for (name, value) in keys.iter().filter(|(name, _)| *name != PRIORITY) {
-        let field = table.field(name).map_err(|source| EntriesError::Name {
-            at: at.to_owned(),
-            source,
-        })?;
+        let field = table.field(name).map_err(|source| named(at, source))?;
         let number = |text: &str| bits(text, field.bitwidth, name, at);
         let value = match value {
-            FileKey::Exact(text) => Some(MatchValue::Exact(number(text)?)),
-            FileKey::Ternary { value, mask } => MatchValue::ternary(&number(value)?, number(mask)?),
-            FileKey::Lpm { value, prefix_len } => MatchValue::lpm(number(value)?, *prefix_len),
+            FileKey::Exact(text) => Some(FieldMatch::Exact(number(text)?)),
+            FileKey::Ternary { value, mask } => FieldMatch::ternary(&number(value)?, number(mask)?),
+            FileKey::Lpm { value, prefix_len } => FieldMatch::lpm(&number(value)?, *prefix_len),
             FileKey::Number(_) => {
                 return Err(EntriesError::Syntax {
                     at: at.to_owned(),

@@ -10,20 +10,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use p4runtime::p4::config::v1::match_field::MatchType;
+use entries::catalog::{Field, match_kind};
+use entries::{Catalog, MAX_REPLICATION_ID, MatchKind, Resolved, ResolvedCall};
+use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::{ActionProfile, MatchField, Table};
-use p4runtime::{Bits, P4InfoIndex};
 use quantities::PortId;
 
-use super::EntriesError;
-use super::model::{
-    ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Replica,
-    SwitchEntries, TableEntry,
-};
-use super::resolve::{
-    MAX_REPLICATION_ID, Resolved, ResolvedAction, ResolvedCall, has_priority, match_type, width,
-};
 use super::value_text::{self, hexadecimal};
+use super::{
+    Bits, CloneSession, EntriesError, EntryAction, FieldMatch, Group, GroupId, Key, Member,
+    MemberId, MulticastGroup, NamedAction, NamedCall, Replica, SwitchEntries, TableEntry,
+    has_priority, width,
+};
 
 const FORMAT: &str = "commands.txt";
 
@@ -38,11 +36,12 @@ fn turn_round(priority: i32) -> i32 {
 /// [`EntriesError`] for entries that do not fit the program, and for clones that are cut to a
 /// length, which the command line cannot say.
 pub fn write(entries: &SwitchEntries, info: &P4InfoIndex) -> Result<String, EntriesError> {
-    let resolved = entries.resolve(info)?;
+    let catalog = Catalog::of_p4info(info.info());
+    let resolved = catalog.resolve(entries)?;
     let mut out = String::new();
-    for (member, (_, _, call)) in entries.members.iter().zip(&resolved.members) {
-        let _ = write!(out, "act_prof_create_member {} ", member.profile);
-        write_call(&mut out, call);
+    for member in &resolved.members {
+        let _ = write!(out, "act_prof_create_member {} ", member.profile.name);
+        write_call(&mut out, &member.call);
         out.push('\n');
     }
     for group in &entries.groups {
@@ -63,57 +62,58 @@ pub fn write(entries: &SwitchEntries, info: &P4InfoIndex) -> Result<String, Entr
 }
 
 fn write_entry(out: &mut String, entry: &Resolved<'_>) {
-    let table = entry.table.name();
+    let table = &entry.table.name;
     let _ = match &entry.action {
-        ResolvedAction::Direct(call) if entry.is_default => {
+        EntryAction::Call(call) if entry.is_default => {
             let _ = write!(out, "table_set_default {table} ");
             write_call(out, call);
             out.push('\n');
             return;
         }
-        ResolvedAction::Direct(call) => write!(out, "table_add {table} {}", call.action.name()),
-        ResolvedAction::Member(_) => write!(out, "table_indirect_add {table}"),
-        ResolvedAction::Group(_) => write!(out, "table_indirect_add_with_group {table}"),
+        EntryAction::Call(call) => write!(out, "table_add {table} {}", call.action.name),
+        EntryAction::Member(_) => write!(out, "table_indirect_add {table}"),
+        EntryAction::Group(_) => write!(out, "table_indirect_add_with_group {table}"),
+        EntryAction::OneShot(never) => match *never {},
     };
-    for (field, value) in &entry.keys {
+    for (field, value) in entry.matches() {
         out.push(' ');
-        write_key(out, field, *value);
+        write_key(out, field, value);
     }
     out.push_str(" =>");
     match &entry.action {
-        ResolvedAction::Direct(call) => write_args(out, call),
-        ResolvedAction::Member(id) | ResolvedAction::Group(id) => {
+        EntryAction::Call(call) => write_args(out, call),
+        EntryAction::Member(MemberId(id)) | EntryAction::Group(GroupId(id)) => {
             let _ = write!(out, " {}", id - 1);
         }
+        EntryAction::OneShot(never) => match *never {},
     }
-    if has_priority(entry.table) {
+    if entry.table.needs_priority() {
         let _ = write!(out, " {}", turn_round(entry.priority));
     }
     out.push('\n');
 }
 
 fn write_call(out: &mut String, call: &ResolvedCall<'_>) {
-    out.push_str(call.action.name());
+    out.push_str(&call.action.name);
     write_args(out, call);
 }
 
 fn write_args(out: &mut String, call: &ResolvedCall<'_>) {
-    for (_, value) in &call.args {
+    for value in &call.args {
         let _ = write!(out, " {}", text(value));
     }
 }
 
-fn write_key(out: &mut String, field: &MatchField, value: Option<&MatchValue>) {
-    // Positive, as resolving has checked; only a "don't care" needs it.
-    let width = u32::try_from(field.bitwidth).unwrap_or_default();
+fn write_key(out: &mut String, field: &Field, value: Option<&FieldMatch>) {
+    let width = field.width;
     let _ = match value {
-        Some(MatchValue::Exact(value)) => write!(out, "{}", text(value)),
-        Some(MatchValue::Lpm { value, prefix_len }) => write!(out, "{}/{prefix_len}", text(value)),
-        Some(MatchValue::Ternary { value, mask }) => {
+        Some(FieldMatch::Exact(value)) => write!(out, "{}", text(value)),
+        Some(FieldMatch::Lpm { value, prefix_len }) => write!(out, "{}/{prefix_len}", text(value)),
+        Some(FieldMatch::Ternary { value, mask }) => {
             write!(out, "{}&&&{}", hexadecimal(value), hexadecimal(mask))
         }
         // BMv2 has no optional keys: p4c makes them ternary.
-        Some(MatchValue::Optional(value)) => {
+        Some(FieldMatch::Optional(Some(value))) => {
             write!(
                 out,
                 "{}&&&{}",
@@ -121,10 +121,10 @@ fn write_key(out: &mut String, field: &MatchField, value: Option<&MatchValue>) {
                 hexadecimal(&Bits::ones(value.width()))
             )
         }
-        Some(MatchValue::Range { low, high }) => write!(out, "{}->{}", text(low), text(high)),
-        None => match match_type(field) {
-            MatchType::Lpm => write!(out, "{}/0", text(&Bits::zero(width))),
-            MatchType::Range => {
+        Some(FieldMatch::Range { low, high }) => write!(out, "{}->{}", text(low), text(high)),
+        None | Some(FieldMatch::Optional(None)) => match field.kind {
+            Some(MatchKind::Lpm) => write!(out, "{}/0", text(&Bits::zero(width))),
+            Some(MatchKind::Range) => {
                 write!(
                     out,
                     "{}->{}",
@@ -149,7 +149,7 @@ fn write_replication(out: &mut String, entries: &SwitchEntries) -> Result<(), En
         let mut by_instance: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
         for replica in replicas {
             by_instance
-                .entry(replica.instance)
+                .entry(replica.rid)
                 .or_default()
                 .push(replica.port.get());
         }
@@ -167,20 +167,20 @@ fn write_replication(out: &mut String, entries: &SwitchEntries) -> Result<(), En
     for group in &entries.multicast_groups {
         write_group(out, group.id, &group.replicas);
     }
-    for session in &entries.clone_sessions {
-        if session.packet_length_bytes != 0 {
+    for (id, session) in &entries.clone_sessions {
+        if session.truncate_to.is_some() {
             return Err(EntriesError::Inexpressible {
-                at: format!("{}, clone session {}", entries.switch, session.id),
+                at: format!("{}, clone session {id}", entries.switch),
                 format: FORMAT,
                 what: "a length to which clones are cut",
             });
         }
-        if let [Replica { instance: 0, port }] = session.replicas[..] {
-            let _ = writeln!(out, "mirroring_add {} {port}", session.id);
+        if let [Replica { rid: 0, port }] = session.replicas[..] {
+            let _ = writeln!(out, "mirroring_add {id} {port}");
         } else {
-            let group = MAX_REPLICATION_ID + session.id;
+            let group = MAX_REPLICATION_ID + id;
             write_group(out, group, &session.replicas);
-            let _ = writeln!(out, "mirroring_add_mc {} {group}", session.id);
+            let _ = writeln!(out, "mirroring_add_mc {id} {group}");
         }
     }
     Ok(())
@@ -218,9 +218,7 @@ pub fn read(switch: &str, text: &str, info: &P4InfoIndex) -> Result<SwitchEntrie
             .into_iter()
             .map(|(id, replicas)| MulticastGroup { id, replicas }),
     );
-    entries.arrange(info)?;
-    entries.check(info)?;
-    Ok(entries)
+    super::fitted(entries, info)
 }
 
 struct Reader<'a> {
@@ -280,7 +278,7 @@ impl Reader<'_> {
             }
             ("table_set_default", [table, action, args @ ..]) => {
                 let args = args.strip_prefix(&["=>"]).unwrap_or(args);
-                let action = EntryAction::Direct(self.call(action, args)?);
+                let action = EntryAction::Call(self.call(action, args)?);
                 let table = self.table(table)?.name().to_owned().into();
                 self.entries.tables.push(TableEntry {
                     table,
@@ -292,7 +290,7 @@ impl Reader<'_> {
             }
             ("table_add", [table, action, rest @ ..]) => {
                 let (keys, args, priority) = self.split(table, rest)?;
-                let action = EntryAction::Direct(self.call(action, args)?);
+                let action = EntryAction::Call(self.call(action, args)?);
                 self.push_entry(table, keys, priority, action)?;
             }
             ("table_indirect_add" | "table_indirect_add_with_group", [table, rest @ ..]) => {
@@ -303,9 +301,9 @@ impl Reader<'_> {
                 let id = id_of_handle(handle)?;
                 let group = command == "table_indirect_add_with_group";
                 let action = if group {
-                    EntryAction::Group(id)
+                    EntryAction::Group(GroupId(id))
                 } else {
-                    EntryAction::Member(id)
+                    EntryAction::Member(MemberId(id))
                 };
                 self.push_entry(table, keys, priority, action)?;
             }
@@ -323,7 +321,7 @@ impl Reader<'_> {
                 let instance = number(instance)?;
                 let replica = |port: &&str| {
                     number(port).map(|port| Replica {
-                        instance,
+                        rid: instance,
                         port: PortId::new(port),
                     })
                 };
@@ -343,7 +341,7 @@ impl Reader<'_> {
             }
             ("mirroring_add", [session, port]) => {
                 let replicas = vec![Replica {
-                    instance: 0,
+                    rid: 0,
                     port: PortId::new(number(port)?),
                 }];
                 self.push_session(number(session)?, replicas);
@@ -367,11 +365,10 @@ impl Reader<'_> {
 
     fn push_session(&mut self, id: u32, replicas: Vec<Replica>) {
         let session = CloneSession {
-            id,
             replicas,
-            packet_length_bytes: 0,
+            ..CloneSession::default()
         };
-        self.entries.clone_sessions.push(session);
+        self.entries.clone_sessions.push((id, session));
     }
 
     fn push_entry(
@@ -379,7 +376,7 @@ impl Reader<'_> {
         table: &str,
         keys: &[&str],
         priority: Option<i32>,
-        action: EntryAction,
+        action: NamedAction,
     ) -> Outcome {
         let table = self.table(table)?;
         if keys.len() != table.match_fields.len() {
@@ -441,7 +438,7 @@ impl Reader<'_> {
         Ok(profile.name().to_owned().into())
     }
 
-    fn call(&self, name: &str, args: &[&str]) -> Outcome<ActionCall> {
+    fn call(&self, name: &str, args: &[&str]) -> Outcome<NamedCall> {
         let action = self.info.action(name).map_err(|error| error.to_string())?;
         if args.len() != action.params.len() {
             let (have, need) = (args.len(), action.params.len());
@@ -457,35 +454,35 @@ impl Reader<'_> {
                 value(arg, param.bitwidth, &param.name)?,
             ));
         }
-        Ok(ActionCall {
+        Ok(NamedCall {
             action: action.name().to_owned().into(),
             params,
         })
     }
 }
 
-fn read_key(field: &MatchField, key: &str) -> Outcome<Option<MatchValue>> {
+fn read_key(field: &MatchField, key: &str) -> Outcome<Option<FieldMatch>> {
     let bits = |text: &str| value(text, field.bitwidth, &field.name);
     let pair = |separator: &str| {
         key.split_once(separator)
             .ok_or_else(|| format!("the key {} is written with {separator}", field.name))
     };
-    Ok(match match_type(field) {
-        MatchType::Lpm => {
+    Ok(match match_kind(field) {
+        Some(MatchKind::Lpm) => {
             let (value, prefix_len) = pair("/")?;
-            MatchValue::lpm(bits(value)?, number(prefix_len)?)
+            FieldMatch::lpm(&bits(value)?, number(prefix_len)?)
         }
-        MatchType::Ternary => {
+        Some(MatchKind::Ternary) => {
             let (value, mask) = pair("&&&")?;
-            MatchValue::ternary(&bits(value)?, bits(mask)?)
+            FieldMatch::ternary(&bits(value)?, bits(mask)?)
         }
-        MatchType::Optional => {
+        Some(MatchKind::Optional) => {
             let (value, mask) = pair("&&&")?;
             let (value, mask) = (bits(value)?, bits(mask)?);
             if mask.is_zero() {
                 None
             } else if mask == Bits::ones(mask.width()) {
-                Some(MatchValue::Optional(value))
+                Some(FieldMatch::Optional(Some(value)))
             } else {
                 return Err(format!(
                     "the optional key {} has a partial mask",
@@ -493,11 +490,11 @@ fn read_key(field: &MatchField, key: &str) -> Outcome<Option<MatchValue>> {
                 ));
             }
         }
-        MatchType::Range => {
+        Some(MatchKind::Range) => {
             let (low, high) = pair("->")?;
-            MatchValue::range(bits(low)?, bits(high)?)
+            FieldMatch::range(bits(low)?, bits(high)?)
         }
-        MatchType::Exact | MatchType::Unspecified => Some(MatchValue::Exact(bits(key)?)),
+        Some(MatchKind::Exact) | None => Some(FieldMatch::Exact(bits(key)?)),
     })
 }
 

@@ -18,14 +18,15 @@
 
 use std::path::Path;
 
+use ::entries::MatchKind;
+use ::entries::catalog::match_kind;
+use p4runtime::p4::config::v1::Table;
 use p4runtime::{BytestringError, NameError, P4InfoIndex, TextError};
 
 pub mod bfrt;
 pub mod commands;
 mod device_ports;
-mod model;
 mod request_text;
-mod resolve;
 mod rows;
 pub mod runtime_json;
 #[cfg(test)]
@@ -34,12 +35,13 @@ pub mod value_text;
 pub mod write_request;
 pub(crate) mod writer;
 
+pub use ::entries::{
+    Bits, Bytestring, Catalog, CloneSession, EntryAction, EntryError, FieldMatch, Group, GroupId,
+    Key, Member, MemberId, MulticastGroup, Name, NamedAction, NamedCall, Replica, SwitchEntries,
+    TableEntry,
+};
 pub use device_ports::DevicePorts;
 pub(crate) use device_ports::Ports;
-pub use model::{
-    ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Name,
-    Replica, SwitchEntries, TableEntry,
-};
 pub use rows::{Row, RowKind, rows};
 
 /// Reads entries of a file whose name tells the format: `.json` is [`runtime_json`], `.txt` is
@@ -59,18 +61,51 @@ pub fn read_named(
     }
 }
 
+/// A name that the program does not have, with its place.
+fn named(at: impl Into<String>, source: NameError) -> EntriesError {
+    ::entries::Problem::from(source).at(at).into()
+}
+
+/// Whether entries of the table have a priority.
+fn has_priority(table: &Table) -> bool {
+    let mut kinds = table.match_fields.iter().filter_map(match_kind);
+    kinds.any(MatchKind::needs_priority)
+}
+
+/// Width of a match field or parameter in bits.
+fn width(bitwidth: i32, what: &str) -> Result<u32, ::entries::Problem> {
+    match u32::try_from(bitwidth) {
+        Ok(width) if width > 0 => Ok(width),
+        _ => Err(::entries::Problem::Incomplete(format!(
+            "{what} has no width"
+        ))),
+    }
+}
+
+/// The bytes to which a clone session's packets are cut; 0 if they are not.
+fn packet_length(switch: &str, id: u32, session: &CloneSession) -> Result<u16, EntriesError> {
+    u16::try_from(session.truncate_to.unwrap_or(0)).map_err(|_| {
+        let why = "clones are cut to 65535 bytes at most";
+        let at = format!("{switch}, clone session {id}");
+        ::entries::Problem::Replication(why).at(at).into()
+    })
+}
+
+/// Puts entries that were read in order, and holds them against the program.
+fn fitted(mut entries: SwitchEntries, info: &P4InfoIndex) -> Result<SwitchEntries, EntriesError> {
+    let catalog = Catalog::of_p4info(info.info());
+    catalog.arrange(&mut entries)?;
+    catalog.resolve(&entries)?;
+    Ok(entries)
+}
+
 /// Why entries do not fit a program, cannot be written in a format, or cannot be read from it.
 #[derive(Debug, thiserror::Error)]
 pub enum EntriesError {
-    /// The program has no such table, key, action, parameter or profile.
-    #[error("{at}: {source}")]
-    Name {
-        /// Where, such as "s1, entry 3 of ingress.classify".
-        at: String,
-        /// What is missing.
-        source: NameError,
-    },
-    /// Something is there but does not fit the program.
+    /// An entry does not fit the program.
+    #[error(transparent)]
+    Entry(#[from] EntryError),
+    /// What the plan says does not fit the program or the switch.
     #[error("{at}: {problem}")]
     Unfit {
         /// Where.
@@ -104,28 +139,12 @@ pub enum EntriesError {
     Json(#[from] serde_json::Error),
 }
 
-/// How an entry does not fit its table, action or profile.
+/// How what a plan says does not fit the program or the switch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// No maps say what the plan's rules say.
     #[error("maps: {0}")]
     Maps(String),
-    /// An exact key is left out; only it has no "don't care".
-    #[error("the exact key {0} is missing")]
-    ExactKeyMissing(String),
-    /// A key is there twice.
-    #[error("the key {0} is given twice")]
-    KeyTwice(String),
-    /// A key's value is of another match kind than the table's.
-    #[error("the key {key} is matched {expected}, not {found}")]
-    MatchKind {
-        /// The key.
-        key: String,
-        /// The table's kind.
-        expected: &'static str,
-        /// The value's kind.
-        found: &'static str,
-    },
     /// A value is wider or narrower than the program's field or parameter.
     #[error("{what} has {expected} bits, the value {value} has {found}")]
     Width {
@@ -138,84 +157,6 @@ pub enum Problem {
         /// The value.
         value: String,
     },
-    /// A value does not fit its field or parameter.
-    #[error("{what}: {source}")]
-    Value {
-        /// Key or parameter.
-        what: String,
-        /// Why not.
-        source: BytestringError,
-    },
-    /// Bits outside prefix or mask are set, a prefix is too long, or a range ends before it starts.
-    #[error("the key {key} is not in its normal form: {rule}")]
-    NotNormal {
-        /// The key.
-        key: String,
-        /// What the normal form wants.
-        rule: &'static str,
-    },
-    /// A value that matches everything is written by leaving the key out.
-    #[error("the key {0} matches everything; leave it out")]
-    DontCareWritten(String),
-    /// The table needs priorities, and this one is not positive.
-    #[error("the table has ternary, range or optional keys, so the priority must be at least 1")]
-    PriorityMissing,
-    /// The table has no priorities.
-    #[error("the table has only exact and LPM keys, so there is no priority")]
-    PriorityUnexpected,
-    /// The table does not list the action, or not for this use.
-    #[error("{action} is not an action for {usage} of this table; there are: {allowed}")]
-    ActionNotAllowed {
-        /// The action.
-        action: String,
-        /// "entries" or "the default entry".
-        usage: &'static str,
-        /// Those that it lists.
-        allowed: String,
-    },
-    /// A parameter has no value.
-    #[error("the parameter {param} of {action} has no value")]
-    ParamMissing {
-        /// The action.
-        action: String,
-        /// The parameter.
-        param: String,
-    },
-    /// A parameter has two values.
-    #[error("the parameter {0} is given twice")]
-    ParamTwice(String),
-    /// The table's actions are members of a profile, or they are not.
-    #[error("{0}")]
-    Indirection(&'static str),
-    /// A default entry has keys or a priority.
-    #[error("a default entry has neither keys nor a priority")]
-    DefaultWithKeys,
-    /// The entry or group refers to a member or group that is not there.
-    #[error("there is no {kind} {id} in {profile}")]
-    NoSuchMember {
-        /// "member" or "group".
-        kind: &'static str,
-        /// The id.
-        id: u32,
-        /// The profile.
-        profile: String,
-    },
-    /// Ids of a profile's members or groups do not count from 1.
-    #[error(
-        "{kind}s of a profile are numbered 1, 2, 3, ... in order, for BMv2's command line numbers \
-         them itself; here {expected} is due and {found} comes"
-    )]
-    NotNumbered {
-        /// "member" or "group".
-        kind: &'static str,
-        /// The id that is due.
-        expected: u32,
-        /// The id that is there.
-        found: u32,
-    },
-    /// A multicast group or clone session has an id that its kind cannot have, or has it twice.
-    #[error("{0}")]
-    Replication(&'static str),
     /// Two ports of a switch have one device port.
     #[error("ports {} and {} both have device port {device}; give each its own", ports[0], ports[1])]
     DevicePort {
@@ -241,17 +182,20 @@ pub enum Problem {
     /// Forwarding contradicts itself or is too large.
     #[error("{0}")]
     Forwarding(&'static str),
-    /// A table or profile has more entries than the program gives it room.
-    #[error("{what} has room for {size} and gets {count}")]
-    Full {
-        /// Table, profile or group.
-        what: String,
-        /// Room.
-        size: u64,
-        /// Entries, members, or members of the group.
-        count: u64,
-    },
-    /// The P4Info itself lacks something that the entry needs.
-    #[error("the program's description is incomplete: {0}")]
-    P4Info(String),
+    /// An entry does not fit the program.
+    #[error(transparent)]
+    Entry(#[from] ::entries::Problem),
+}
+
+impl Problem {
+    /// The layout of the program lacks something that the entry needs.
+    pub(crate) fn missing(what: impl Into<String>) -> Self {
+        ::entries::Problem::Incomplete(what.into()).into()
+    }
+
+    /// A value does not fit a match field or parameter of a table or action.
+    pub(crate) fn value(part: &str, owner: &str, source: BytestringError) -> Self {
+        let what = format!("{part} of {owner}");
+        ::entries::Problem::Value { what, source }.into()
+    }
 }

@@ -5,11 +5,13 @@
 //! What is written here is what the C++ tools print of the same message in their one-line form.
 //! Tests hold it against the message that [`write`](super::write_request::write) makes.
 
-use p4runtime::{Bits, P4InfoIndex, bytestring};
+use entries::{Bits, Catalog, Resolved, ResolvedCall};
+use p4runtime::{P4InfoIndex, bytestring};
 
-use super::EntriesError;
-use super::model::{Group, MatchValue, Replica, SwitchEntries};
-use super::resolve::{Resolved, ResolvedAction, ResolvedCall};
+use super::{
+    EntriesError, EntryAction, FieldMatch, Group, GroupId, MemberId, Replica, SwitchEntries,
+    packet_length,
+};
 
 /// What says of which schema the text is.
 const HEAD: &str = "# proto-file: p4/v1/p4runtime.proto\n# proto-message: p4.v1.WriteRequest\n\n";
@@ -21,25 +23,21 @@ const LINE: usize = 256;
 /// # Errors
 /// [`EntriesError`] for entries that do not fit the program.
 pub(super) fn write(entries: &SwitchEntries, info: &P4InfoIndex) -> Result<String, EntriesError> {
-    let resolved = entries.resolve(info)?;
+    let catalog = Catalog::of_p4info(info.info());
+    let resolved = catalog.resolve(entries)?;
     let updates = entries.tables.len() + entries.members.len() + entries.groups.len();
     let mut out = Text(String::with_capacity(HEAD.len() + LINE * updates));
     out.0.push_str(HEAD);
-    for (profile, id, call) in &resolved.members {
+    for member in &resolved.members {
         out.update("INSERT", "action_profile_member", |out| {
-            out.number("action_profile_id", *profile);
-            out.number("member_id", *id);
-            out.within("action", |out| out.call(call));
+            out.number("action_profile_id", member.profile.id);
+            out.number("member_id", member.id);
+            out.within("action", |out| out.call(&member.call));
         });
     }
-    for group in &entries.groups {
-        let profile = info.action_profile(&group.profile);
-        let profile = profile.map_err(|source| EntriesError::Name {
-            at: entries.switch.clone(),
-            source,
-        })?;
+    for (group, profile) in entries.groups.iter().zip(&resolved.groups) {
         out.update("INSERT", "action_profile_group", |out| {
-            out.group(profile.id(), group);
+            out.group(profile.id, group);
         });
     }
     for entry in &resolved.tables {
@@ -52,11 +50,12 @@ pub(super) fn write(entries: &SwitchEntries, info: &P4InfoIndex) -> Result<Strin
             out.replicas(&group.replicas);
         });
     }
-    for session in &entries.clone_sessions {
+    for (id, session) in &entries.clone_sessions {
+        let cut = packet_length(&entries.switch, *id, session)?;
         out.replication("clone_session_entry", |out| {
-            out.number("session_id", session.id);
+            out.number("session_id", *id);
             out.replicas(&session.replicas);
-            out.number("packet_length_bytes", session.packet_length_bytes.into());
+            out.number("packet_length_bytes", cut.into());
         });
     }
     Ok(out.0)
@@ -116,12 +115,12 @@ impl Text {
     }
 
     fn value(&mut self, field: &str, value: &Bits) {
-        self.bytes(field, value.as_bytes());
+        self.bytes(field, &value.to_bytes_be());
     }
 
     fn call(&mut self, call: &ResolvedCall<'_>) {
-        self.number("action_id", call.action.id());
-        for (param, value) in &call.args {
+        self.number("action_id", call.action.id);
+        for (param, value) in call.params() {
             self.within("params", |out| {
                 out.number("param_id", param.id);
                 out.value("value", value);
@@ -141,18 +140,19 @@ impl Text {
     }
 
     fn table_entry(&mut self, entry: &Resolved<'_>) {
-        self.number("table_id", entry.table.id());
-        for (field, value) in &entry.keys {
+        self.number("table_id", entry.table.id);
+        for (field, value) in entry.matches() {
             let Some(value) = value else { continue };
             self.within("match", |out| {
                 out.number("field_id", field.id);
-                out.within(value.kind(), |out| out.match_value(value));
+                out.within(value.kind().name(), |out| out.match_value(value));
             });
         }
         self.within("action", |out| match &entry.action {
-            ResolvedAction::Direct(call) => out.within("action", |out| out.call(call)),
-            ResolvedAction::Member(id) => out.number("action_profile_member_id", *id),
-            ResolvedAction::Group(id) => out.number("action_profile_group_id", *id),
+            EntryAction::Call(call) => out.within("action", |out| out.call(call)),
+            EntryAction::Member(MemberId(id)) => out.number("action_profile_member_id", *id),
+            EntryAction::Group(GroupId(id)) => out.number("action_profile_group_id", *id),
+            EntryAction::OneShot(never) => match *never {},
         });
         // Never negative: entries have been checked.
         self.number("priority", entry.priority.unsigned_abs());
@@ -161,28 +161,31 @@ impl Text {
         }
     }
 
-    fn match_value(&mut self, value: &MatchValue) {
+    fn match_value(&mut self, value: &FieldMatch) {
         match value {
-            MatchValue::Exact(value) | MatchValue::Optional(value) => self.value("value", value),
-            MatchValue::Lpm { value, prefix_len } => {
+            FieldMatch::Exact(value) | FieldMatch::Optional(Some(value)) => {
+                self.value("value", value)
+            }
+            FieldMatch::Lpm { value, prefix_len } => {
                 self.value("value", value);
                 self.number("prefix_len", *prefix_len);
             }
-            MatchValue::Ternary { value, mask } => {
+            FieldMatch::Ternary { value, mask } => {
                 self.value("value", value);
                 self.value("mask", mask);
             }
-            MatchValue::Range { low, high } => {
+            FieldMatch::Range { low, high } => {
                 self.value("low", low);
                 self.value("high", high);
             }
+            FieldMatch::Optional(None) => {}
         }
     }
 
     fn replicas(&mut self, replicas: &[Replica]) {
         for replica in replicas {
             self.within("replicas", |out| {
-                out.number("instance", replica.instance.into());
+                out.number("instance", replica.rid.into());
                 out.bytes("port", &replica.port.get().to_be_bytes());
             });
         }

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::{ActionCall, EntryAction, Key, MatchValue, Replica, SwitchEntries, value_text};
+use super::{
+    Bits, EntryAction, FieldMatch, GroupId, Key, MemberId, NamedAction, NamedCall, Replica,
+    SwitchEntries, value_text,
+};
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -125,9 +128,9 @@ pub fn rows(entries: &SwitchEntries) -> Vec<Row> {
         parameters: copies(&group.replicas),
         ..row(RowKind::Multicast, "", group.id.to_string())
     });
-    let clones = entries.clone_sessions.iter().map(|session| Row {
+    let clones = entries.clone_sessions.iter().map(|(id, session)| Row {
         parameters: copies(&session.replicas),
-        ..row(RowKind::Clone, "", session.id.to_string())
+        ..row(RowKind::Clone, "", id.to_string())
     });
     let rest = members.chain(groups).chain(multicast).chain(clones);
     tables.chain(rest).collect()
@@ -141,31 +144,32 @@ fn joined(words: impl Iterator<Item = String>) -> String {
 fn key(key: &Key) -> String {
     use value_text::hexadecimal;
     let value = match &key.value {
-        MatchValue::Exact(value) | MatchValue::Optional(value) => text(value),
-        MatchValue::Lpm { value, prefix_len } => format!("{}/{prefix_len}", text(value)),
-        MatchValue::Ternary { value, mask } => {
+        FieldMatch::Exact(value) | FieldMatch::Optional(Some(value)) => text(value),
+        FieldMatch::Lpm { value, prefix_len } => format!("{}/{prefix_len}", text(value)),
+        FieldMatch::Ternary { value, mask } => {
             format!("{}&&&{}", hexadecimal(value), hexadecimal(mask))
         }
-        MatchValue::Range { low, high } => format!("{}..{}", text(low), text(high)),
+        FieldMatch::Range { low, high } => format!("{}..{}", text(low), text(high)),
+        FieldMatch::Optional(None) => "*".to_owned(),
     };
     format!("{}={value}", key.field)
 }
 
-fn text(bits: &p4runtime::Bits) -> String {
+fn text(bits: &Bits) -> String {
     value_text::address(bits).unwrap_or_else(|| value_text::decimal(bits))
 }
 
-fn action(action: &EntryAction) -> (String, String) {
+fn action(action: &NamedAction) -> (String, String) {
     match action {
-        EntryAction::Direct(call) => (call.action.to_string(), arguments(call)),
-        EntryAction::Member(id) => ("member".to_owned(), id.to_string()),
-        EntryAction::Group(id) => ("group".to_owned(), id.to_string()),
+        EntryAction::Call(call) => (call.action.to_string(), arguments(call)),
+        EntryAction::Member(MemberId(id)) => ("member".to_owned(), id.to_string()),
+        EntryAction::Group(GroupId(id)) => ("group".to_owned(), id.to_string()),
+        EntryAction::OneShot(never) => match *never {},
     }
 }
 
-fn arguments(call: &ActionCall) -> String {
-    let argument =
-        |(name, value): &(super::Name, p4runtime::Bits)| format!("{name}={}", text(value));
+fn arguments(call: &NamedCall) -> String {
+    let argument = |(name, value): &(super::Name, Bits)| format!("{name}={}", text(value));
     joined(call.params.iter().map(argument))
 }
 
@@ -173,6 +177,6 @@ fn copies(replicas: &[Replica]) -> String {
     joined(
         replicas
             .iter()
-            .map(|copy| format!("{}/{}", copy.port, copy.instance)),
+            .map(|copy| format!("{}/{}", copy.port, copy.rid)),
     )
 }

@@ -22,20 +22,20 @@
 //! `entries.txtpb` with a P4Runtime client. One more limit of that controller: it does not encode
 //! keys of kind `optional`.
 
+use entries::catalog::match_kind;
+use entries::{Catalog, MatchKind, ResolvedCall, entry_place};
 use indexmap::IndexMap;
-use p4runtime::p4::config::v1::match_field::MatchType;
+use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::{MatchField, Table};
-use p4runtime::{Bits, P4InfoIndex};
 use quantities::PortId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::model::{
-    ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Replica,
-    SwitchEntries, TableEntry,
+use super::{
+    Bits, CloneSession, EntriesError, EntryAction, FieldMatch, Group, GroupId, Key, Member,
+    MemberId, MulticastGroup, NamedCall, Replica, SwitchEntries, TableEntry, named, packet_length,
+    value_text, width,
 };
-use super::resolve::{ResolvedAction, ResolvedCall, entry_place, match_type, width};
-use super::{EntriesError, value_text};
 
 /// Where the program's files are, as the tutorials' controller finds them: relative to the folder
 /// from which their Mininet run is started (or, for the controller alone, the folder of this file).
@@ -153,7 +153,8 @@ pub fn write(
     info: &P4InfoIndex,
     files: &ProgramFiles,
 ) -> Result<String, EntriesError> {
-    let resolved = entries.resolve(info)?;
+    let catalog = Catalog::of_p4info(info.info());
+    let resolved = catalog.resolve(entries)?;
     let mut file = File {
         target: "bmv2".to_owned(),
         p4info: files.p4info.clone(),
@@ -165,18 +166,12 @@ pub fn write(
         multicast_group_entries: Vec::new(),
         clone_session_entries: Vec::new(),
     };
-    for (profile, member_id, call) in &resolved.members {
-        let profile = info
-            .action_profile_by_id(*profile)
-            .map_err(|source| EntriesError::Name {
-                at: entries.switch.clone(),
-                source,
-            })?;
+    for member in &resolved.members {
         file.action_profile_members.push(FileMember {
-            action_profile: profile.name().to_owned(),
-            member_id: *member_id,
-            action_name: call.action.name().to_owned(),
-            action_params: write_params(call)?,
+            action_profile: member.profile.name.clone(),
+            member_id: member.id,
+            action_name: member.call.action.name.clone(),
+            action_params: write_params(&member.call)?,
         });
     }
     file.action_profile_groups
@@ -187,12 +182,12 @@ pub fn write(
         }));
     for entry in &resolved.tables {
         let mut keys = Values::new();
-        for (field, value) in &entry.keys {
+        for (field, value) in entry.matches() {
             if let Some(value) = value {
                 keys.insert(field.name.clone(), write_match(value)?);
             }
         }
-        let table = entry.table.name().to_owned();
+        let table = entry.table.name.clone();
         let priority = (entry.priority != 0).then_some(entry.priority);
         let reference = |member_id, group_id, keys| FileIndirect {
             table: table.clone(),
@@ -202,22 +197,23 @@ pub fn write(
             group_id,
         };
         match &entry.action {
-            ResolvedAction::Direct(call) => file.table_entries.push(FileEntry {
+            EntryAction::Call(call) => file.table_entries.push(FileEntry {
                 table,
                 default_action: entry.is_default.then_some(true),
                 keys: (!entry.is_default).then_some(keys),
                 priority,
-                action_name: call.action.name().to_owned(),
+                action_name: call.action.name.clone(),
                 action_params: write_params(call)?,
             }),
-            ResolvedAction::Member(id) => {
+            EntryAction::Member(MemberId(id)) => {
                 file.indirect_table_entries
                     .push(reference(Some(*id), None, keys));
             }
-            ResolvedAction::Group(id) => {
+            EntryAction::Group(GroupId(id)) => {
                 file.indirect_table_entries
                     .push(reference(None, Some(*id), keys));
             }
+            EntryAction::OneShot(never) => match *never {},
         }
     }
     file.multicast_group_entries
@@ -225,33 +221,34 @@ pub fn write(
             multicast_group_id: group.id,
             replicas: write_replicas(&group.replicas),
         }));
-    file.clone_session_entries
-        .extend(entries.clone_sessions.iter().map(|session| FileClone {
-            clone_session_id: session.id,
-            packet_length_bytes: session.packet_length_bytes,
+    for (id, session) in &entries.clone_sessions {
+        file.clone_session_entries.push(FileClone {
+            clone_session_id: *id,
+            packet_length_bytes: packet_length(&entries.switch, *id, session)?,
             replicas: write_replicas(&session.replicas),
-        }));
+        });
+    }
     let mut text = serde_json::to_string_pretty(&file)?;
     text.push('\n');
     Ok(text)
 }
 
 fn write_params(call: &ResolvedCall<'_>) -> Result<Values, EntriesError> {
-    let param = |(param, value): &(&p4runtime::p4::config::v1::action::Param, &Bits)| {
-        Ok((param.name.clone(), raw(write_value(value))?))
-    };
-    call.args.iter().map(param).collect()
+    call.params()
+        .map(|(param, value)| Ok((param.name.clone(), raw(write_value(value))?)))
+        .collect()
 }
 
-fn write_match(value: &MatchValue) -> Result<Box<RawValue>, EntriesError> {
+fn write_match(value: &FieldMatch) -> Result<Box<RawValue>, EntriesError> {
     raw(match value {
-        MatchValue::Exact(value) | MatchValue::Optional(value) => write_value(value),
-        MatchValue::Lpm { value, prefix_len } => {
+        FieldMatch::Exact(value) | FieldMatch::Optional(Some(value)) => write_value(value),
+        FieldMatch::Lpm { value, prefix_len } => {
             format!("[{}, {prefix_len}]", write_value(value))
         }
-        MatchValue::Ternary { value: a, mask: b } | MatchValue::Range { low: a, high: b } => {
+        FieldMatch::Ternary { value: a, mask: b } | FieldMatch::Range { low: a, high: b } => {
             format!("[{}, {}]", write_value(a), write_value(b))
         }
+        FieldMatch::Optional(None) => "null".to_owned(),
     })
 }
 
@@ -269,7 +266,7 @@ fn raw(json: String) -> Result<Box<RawValue>, EntriesError> {
 fn write_replicas(replicas: &[Replica]) -> Vec<FileReplica> {
     let write = |r: &Replica| FileReplica {
         egress_port: r.port.get(),
-        instance: r.instance,
+        instance: r.rid,
     };
     replicas.iter().map(write).collect()
 }
@@ -318,7 +315,7 @@ pub fn read(
             table: entry.table.clone().into(),
             keys: read_keys(&entry.table, keys, info, &at)?,
             priority: entry.priority,
-            action: EntryAction::Direct(read_call(
+            action: EntryAction::Call(read_call(
                 &entry.action_name,
                 &entry.action_params,
                 info,
@@ -330,8 +327,8 @@ pub fn read(
     for (number, entry) in file.indirect_table_entries.iter().enumerate() {
         let at = || entry_place(switch, &entry.table, number);
         let action = match (entry.member_id, entry.group_id) {
-            (Some(id), None) => EntryAction::Member(id),
-            (None, Some(id)) => EntryAction::Group(id),
+            (Some(id), None) => EntryAction::Member(MemberId(id)),
+            (None, Some(id)) => EntryAction::Group(GroupId(id)),
             _ => {
                 let problem = "an indirect entry has either member_id or group_id".to_owned();
                 return Err(EntriesError::Syntax { at: at(), problem });
@@ -355,17 +352,18 @@ pub fn read(
                     replicas: read_replicas(&group.replicas),
                 }),
         );
-    entries.clone_sessions.extend(
-        file.clone_session_entries
-            .iter()
-            .map(|session| CloneSession {
-                id: session.clone_session_id,
+    entries
+        .clone_sessions
+        .extend(file.clone_session_entries.iter().map(|session| {
+            let cut = u32::from(session.packet_length_bytes);
+            let config = CloneSession {
                 replicas: read_replicas(&session.replicas),
-                packet_length_bytes: session.packet_length_bytes,
-            }),
-    );
-    entries.arrange(info)?;
-    entries.check(info)?;
+                multicast_group: None,
+                truncate_to: (cut > 0).then_some(cut),
+            };
+            (session.clone_session_id, config)
+        }));
+    let entries = super::fitted(entries, info)?;
     Ok((
         entries,
         ProgramFiles {
@@ -377,7 +375,7 @@ pub fn read(
 
 fn read_replicas(replicas: &[FileReplica]) -> Vec<Replica> {
     let read = |r: &FileReplica| Replica {
-        instance: r.instance,
+        rid: r.instance,
         port: PortId::new(r.egress_port),
     };
     replicas.iter().map(read).collect()
@@ -388,8 +386,8 @@ fn read_call(
     values: &Values,
     info: &P4InfoIndex,
     at: &dyn Fn() -> String,
-) -> Result<ActionCall, EntriesError> {
-    let named = |source| EntriesError::Name { at: at(), source };
+) -> Result<NamedCall, EntriesError> {
+    let named = |source| named(at(), source);
     let action = info.action(name).map_err(named)?;
     let mut params = Vec::with_capacity(values.len());
     for (name, value) in values {
@@ -399,7 +397,7 @@ fn read_call(
             read_value(value, param.bitwidth, name, at)?,
         ));
     }
-    Ok(ActionCall {
+    Ok(NamedCall {
         action: action.name().to_owned().into(),
         params,
     })
@@ -411,7 +409,7 @@ fn read_keys(
     info: &P4InfoIndex,
     at: &dyn Fn() -> String,
 ) -> Result<Vec<Key>, EntriesError> {
-    let named = |source| EntriesError::Name { at: at(), source };
+    let named = |source| named(at(), source);
     let table: &Table = info.table(table).map_err(named)?;
     let mut keys = Vec::with_capacity(values.len());
     for (name, value) in values {
@@ -431,7 +429,7 @@ fn read_match(
     field: &MatchField,
     value: &RawValue,
     at: &dyn Fn() -> String,
-) -> Result<Option<MatchValue>, EntriesError> {
+) -> Result<Option<FieldMatch>, EntriesError> {
     let bits = |value: &RawValue| read_value(value, field.bitwidth, &field.name, at);
     let pair = || -> Result<[Box<RawValue>; 2], EntriesError> {
         serde_json::from_str(value.get()).map_err(|_| EntriesError::Syntax {
@@ -439,22 +437,22 @@ fn read_match(
             problem: format!("the key {} takes an array of two values", field.name),
         })
     };
-    Ok(match match_type(field) {
-        MatchType::Lpm => {
+    Ok(match match_kind(field) {
+        Some(MatchKind::Lpm) => {
             let [value, prefix_len] = pair()?;
             let prefix_len = serde_json::from_str(prefix_len.get())?;
-            MatchValue::lpm(bits(&value)?, prefix_len)
+            FieldMatch::lpm(&bits(&value)?, prefix_len)
         }
-        MatchType::Ternary => {
+        Some(MatchKind::Ternary) => {
             let [value, mask] = pair()?;
-            MatchValue::ternary(&bits(&value)?, bits(&mask)?)
+            FieldMatch::ternary(&bits(&value)?, bits(&mask)?)
         }
-        MatchType::Range => {
+        Some(MatchKind::Range) => {
             let [low, high] = pair()?;
-            MatchValue::range(bits(&low)?, bits(&high)?)
+            FieldMatch::range(bits(&low)?, bits(&high)?)
         }
-        MatchType::Optional => Some(MatchValue::Optional(bits(value)?)),
-        MatchType::Exact | MatchType::Unspecified => Some(MatchValue::Exact(bits(value)?)),
+        Some(MatchKind::Optional) => Some(FieldMatch::Optional(Some(bits(value)?))),
+        Some(MatchKind::Exact) | None => Some(FieldMatch::Exact(bits(value)?)),
     })
 }
 
@@ -464,8 +462,7 @@ fn read_value(
     what: &str,
     at: &dyn Fn() -> String,
 ) -> Result<Bits, EntriesError> {
-    let width =
-        width(bitwidth, what).map_err(|problem| EntriesError::Unfit { at: at(), problem })?;
+    let width = width(bitwidth, what).map_err(|problem| problem.at(at()))?;
     // That controller takes an array of one value for the value.
     let only: Option<[Box<RawValue>; 1]> = serde_json::from_str(value.get()).ok();
     let text = only.as_ref().map_or(value, |[value]| value).get();

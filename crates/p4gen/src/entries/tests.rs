@@ -1,11 +1,11 @@
 //! All formats carry the same entries: whatever fits a program is written, read back and equal.
 
+use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::p4::config::v1::{
     Action, ActionProfile, ActionRef, MatchField, P4Info, Preamble, Table, action::Param,
     action_ref::Scope,
 };
-use p4runtime::{Bits, P4InfoIndex};
 use proptest::prelude::*;
 use quantities::PortId;
 
@@ -108,30 +108,28 @@ fn program() -> P4InfoIndex {
 fn bits(width: u32) -> impl Strategy<Value = Bits> {
     let bytes = prop::collection::vec(prop_oneof![any::<u8>(), Just(0), Just(255)], 32);
     bytes.prop_map(move |bytes| {
-        let mut value = Bits::zero(width);
         (0..width)
             .filter(|i| bytes[*i as usize / 8] >> (i % 8) & 1 == 1)
-            .for_each(|i| value.set_bit(i));
-        value
+            .fold(Bits::zero(width), |value, i| value.with_bit(i))
     })
 }
 
-fn call() -> impl Strategy<Value = ActionCall> {
+fn call() -> impl Strategy<Value = NamedCall> {
     let all = WIDTHS.map(|width| bits(width).prop_map(move |v| (format!("p{width}").into(), v)));
     let all = Vec::from(all);
     prop_oneof![
-        all.prop_map(|params| ActionCall {
+        all.prop_map(|params| NamedCall {
             action: "c.all".into(),
             params
         }),
-        bits(9).prop_map(|v| ActionCall {
+        bits(9).prop_map(|v| NamedCall {
             action: "c.send".into(),
             params: vec![("p9".into(), v)]
         }),
     ]
 }
 
-fn key(field: &'static str, value: Option<MatchValue>) -> Option<Key> {
+fn key(field: &'static str, value: Option<FieldMatch>) -> Option<Key> {
     Some(Key {
         field: field.into(),
         value: value?,
@@ -142,7 +140,7 @@ fn entry(
     table: &'static str,
     keys: Vec<Key>,
     priority: Option<i32>,
-    action: EntryAction,
+    action: NamedAction,
 ) -> TableEntry {
     TableEntry {
         table: table.into(),
@@ -158,18 +156,18 @@ fn exact_entry() -> impl Strategy<Value = TableEntry> {
     (values, call()).prop_map(|(values, call)| {
         let keys = values.into_iter().zip(WIDTHS).map(|(value, width)| Key {
             field: format!("e{width}").into(),
-            value: MatchValue::Exact(value),
+            value: FieldMatch::Exact(value),
         });
-        entry("c.exact", keys.collect(), None, EntryAction::Direct(call))
+        entry("c.exact", keys.collect(), None, NamedAction::Call(call))
     })
 }
 
 fn route_entry() -> impl Strategy<Value = TableEntry> {
     (bits(32), 0_u32..33, call()).prop_map(|(value, prefix_len, call)| {
-        let keys = key("dst", MatchValue::lpm(value, prefix_len))
+        let keys = key("dst", FieldMatch::lpm(&value, prefix_len))
             .into_iter()
             .collect();
-        entry("c.route", keys, None, EntryAction::Direct(call))
+        entry("c.route", keys, None, NamedAction::Call(call))
     })
 }
 
@@ -188,26 +186,26 @@ fn acl_entry() -> impl Strategy<Value = TableEntry> {
         let (tag, ports, mask, dst6, prefix_len, a, b, vlan) = keys;
         let (low, high) = if a < b { (a, b) } else { (b, a) };
         let keys = [
-            key("tag", Some(MatchValue::Exact(tag))),
-            key("ports", MatchValue::ternary(&ports, mask)),
-            key("dst6", MatchValue::lpm(dst6, prefix_len)),
-            key("l4", MatchValue::range(low, high)),
-            key("vlan", vlan.map(MatchValue::Optional)),
+            key("tag", Some(FieldMatch::Exact(tag))),
+            key("ports", FieldMatch::ternary(&ports, mask)),
+            key("dst6", FieldMatch::lpm(&dst6, prefix_len)),
+            key("l4", FieldMatch::range(low, high)),
+            key("vlan", vlan.map(|vlan| FieldMatch::Optional(Some(vlan)))),
         ];
         entry(
             "c.acl",
             keys.into_iter().flatten().collect(),
             Some(priority),
-            EntryAction::Direct(call),
+            NamedAction::Call(call),
         )
     })
 }
 
 fn default_entry() -> impl Strategy<Value = TableEntry> {
-    let action = prop_oneof![call(), Just(ActionCall::bare("NoAction"))];
+    let action = prop_oneof![call(), Just(NamedCall::bare("NoAction"))];
     (prop_oneof![Just("c.exact"), Just("c.acl")], action).prop_map(|(table, call)| TableEntry {
         is_default: true,
-        ..entry(table, vec![], None, EntryAction::Direct(call))
+        ..entry(table, vec![], None, NamedAction::Call(call))
     })
 }
 
@@ -215,7 +213,7 @@ fn replicas() -> impl Strategy<Value = Vec<Replica>> {
     prop::collection::btree_set((0_u16..3, 0_u16..512), 0..5).prop_map(|set| {
         set.into_iter()
             .map(|(instance, port)| Replica {
-                instance,
+                rid: instance,
                 port: PortId::new(port),
             })
             .collect()
@@ -241,12 +239,12 @@ fn switches() -> impl Strategy<Value = SwitchEntries> {
             for (group, index, to_member) in uses {
                 let keys = vec![Key {
                     field: "group".into(),
-                    value: MatchValue::Exact(group),
+                    value: FieldMatch::Exact(group),
                 }];
                 let action = if to_member {
-                    EntryAction::Member(index.index(members.len()) as u32 + 1)
+                    NamedAction::Member(MemberId(index.index(members.len()) as u32 + 1))
                 } else {
-                    EntryAction::Group(index.index(groups.len()) as u32 + 1)
+                    NamedAction::Group(GroupId(index.index(groups.len()) as u32 + 1))
                 };
                 tables.push(entry("c.ecmp", keys, None, action));
             }
@@ -277,14 +275,18 @@ fn switches() -> impl Strategy<Value = SwitchEntries> {
                     .collect(),
                 clone_sessions: clones
                     .into_iter()
-                    .map(|(id, replicas)| CloneSession {
-                        id,
-                        replicas,
-                        packet_length_bytes: 0,
+                    .map(|(id, replicas)| {
+                        let session = CloneSession {
+                            replicas,
+                            ..CloneSession::default()
+                        };
+                        (id, session)
                     })
                     .collect(),
             };
-            entries.arrange(&program()).unwrap();
+            Catalog::of_p4info(program().info())
+                .arrange(&mut entries)
+                .unwrap();
             entries
         },
     )
@@ -332,8 +334,8 @@ fn number(value: u32, width: u32) -> Bits {
     Bits::from_uint(value, width).unwrap()
 }
 
-fn send(port: u32) -> ActionCall {
-    ActionCall {
+fn send(port: u32) -> NamedCall {
+    NamedCall {
         action: "c.send".into(),
         params: vec![("p9".into(), number(port, 9))],
     }
@@ -341,20 +343,20 @@ fn send(port: u32) -> ActionCall {
 
 fn sample() -> SwitchEntries {
     let acl = |tag, ports: Option<u32>, priority, port| {
-        let ports = ports.and_then(|p| MatchValue::ternary(&Bits::zero(254), number(p, 254)));
+        let ports = ports.and_then(|p| FieldMatch::ternary(&Bits::zero(254), number(p, 254)));
         let keys = [
-            key("tag", Some(MatchValue::Exact(number(tag, 6)))),
+            key("tag", Some(FieldMatch::Exact(number(tag, 6)))),
             key("ports", ports),
         ];
         entry(
             "c.acl",
             keys.into_iter().flatten().collect(),
             Some(priority),
-            EntryAction::Direct(send(port)),
+            NamedAction::Call(send(port)),
         )
     };
-    let dst = MatchValue::lpm(number(0x0a00_0100, 32), 24);
-    let group = MatchValue::Exact(number(7, 16));
+    let dst = FieldMatch::lpm(&number(0x0a00_0100, 32), 24);
+    let group = FieldMatch::Exact(number(7, 16));
     SwitchEntries {
         switch: "leaf1".into(),
         members: vec![
@@ -379,7 +381,7 @@ fn sample() -> SwitchEntries {
                 "c.route",
                 key("dst", dst).into_iter().collect(),
                 None,
-                EntryAction::Direct(send(5)),
+                NamedAction::Call(send(5)),
             ),
             acl(1, Some(0b1110), 20, 3),
             acl(1, None, 10, 4),
@@ -389,25 +391,25 @@ fn sample() -> SwitchEntries {
                     "c.acl",
                     vec![],
                     None,
-                    EntryAction::Direct(ActionCall::bare("NoAction")),
+                    NamedAction::Call(NamedCall::bare("NoAction")),
                 )
             },
             entry(
                 "c.ecmp",
                 key("group", Some(group)).into_iter().collect(),
                 None,
-                EntryAction::Group(1),
+                NamedAction::Group(GroupId(1)),
             ),
         ],
         multicast_groups: vec![MulticastGroup {
             id: 3,
             replicas: vec![
                 Replica {
-                    instance: 0,
+                    rid: 0,
                     port: PortId::new(1),
                 },
                 Replica {
-                    instance: 0,
+                    rid: 0,
                     port: PortId::new(2),
                 },
             ],
@@ -449,7 +451,10 @@ fn the_entry_that_wins_is_the_same() {
 fn complaint(change: impl FnOnce(&mut SwitchEntries)) -> String {
     let mut entries = sample();
     change(&mut entries);
-    entries.check(&program()).unwrap_err().to_string()
+    Catalog::of_p4info(program().info())
+        .resolve(&entries)
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
@@ -457,20 +462,20 @@ fn what_does_not_fit_is_told() {
     let cases = [
         complaint(|e| e.tables[0].table = "c.rout".into()),
         complaint(|e| e.tables[0].keys[0].field = "src".into()),
-        complaint(|e| e.tables[0].keys[0].value = MatchValue::Exact(number(1, 32))),
-        complaint(|e| e.tables[1].keys[0].value = MatchValue::Exact(number(1, 7))),
+        complaint(|e| e.tables[0].keys[0].value = FieldMatch::Exact(number(1, 32))),
+        complaint(|e| e.tables[1].keys[0].value = FieldMatch::Exact(number(64, 7))),
         complaint(|e| drop(e.tables[1].keys.remove(0))),
         complaint(|e| e.tables[0].priority = Some(1)),
         complaint(|e| e.tables[1].priority = Some(0)),
-        complaint(|e| e.tables[1].action = EntryAction::Direct(ActionCall::bare("NoAction"))),
-        complaint(|e| e.tables[1].action = EntryAction::Direct(ActionCall::bare("c.send"))),
-        complaint(|e| e.tables[1].action = EntryAction::Group(1)),
-        complaint(|e| e.tables[4].action = EntryAction::Group(2)),
-        complaint(|e| e.tables[4].action = EntryAction::Direct(send(1))),
+        complaint(|e| e.tables[1].action = NamedAction::Call(NamedCall::bare("NoAction"))),
+        complaint(|e| e.tables[1].action = NamedAction::Call(NamedCall::bare("c.send"))),
+        complaint(|e| e.tables[1].action = NamedAction::Group(GroupId(1))),
+        complaint(|e| e.tables[4].action = NamedAction::Group(GroupId(2))),
+        complaint(|e| e.tables[4].action = NamedAction::Call(send(1))),
         complaint(|e| e.groups[0].members.push(3)),
         complaint(|e| e.members[1].id = 3),
         complaint(|e| {
-            e.tables[0].keys[0].value = MatchValue::Lpm {
+            e.tables[0].keys[0].value = FieldMatch::Lpm {
                 value: number(0x0a00_0101, 32),
                 prefix_len: 24,
             };
@@ -483,11 +488,11 @@ fn what_does_not_fit_is_told() {
 #[test]
 fn clones_that_are_cut_have_no_command() {
     let mut entries = sample();
-    entries.clone_sessions.push(CloneSession {
-        id: 5,
-        replicas: vec![],
-        packet_length_bytes: 64,
-    });
+    let session = CloneSession {
+        truncate_to: Some(64),
+        ..CloneSession::default()
+    };
+    entries.clone_sessions.push((5, session));
     let error = commands::write(&entries, &program())
         .unwrap_err()
         .to_string();

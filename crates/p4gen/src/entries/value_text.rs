@@ -2,22 +2,22 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use entries::{Bits, Bytestring as _};
 use num_bigint::BigUint;
-use p4runtime::Bits;
 use wire::MacAddr;
 
 /// The address that a value of an address's width can be written as: 32 bits as IPv4, 48 as MAC,
 /// 128 as IPv6.
 pub fn address(bits: &Bits) -> Option<String> {
-    let bytes = bits.as_bytes();
+    let bytes = bits.to_bytes_be();
     match bits.width() {
-        32 => <[u8; 4]>::try_from(bytes)
+        32 => <[u8; 4]>::try_from(bytes.as_slice())
             .ok()
             .map(|b| Ipv4Addr::from(b).to_string()),
-        48 => <[u8; 6]>::try_from(bytes)
+        48 => <[u8; 6]>::try_from(bytes.as_slice())
             .ok()
             .map(|b| MacAddr::from(b).to_string()),
-        128 => <[u8; 16]>::try_from(bytes)
+        128 => <[u8; 16]>::try_from(bytes.as_slice())
             .ok()
             .map(|b| Ipv6Addr::from(b).to_string()),
         _ => None,
@@ -28,7 +28,7 @@ pub fn address(bits: &Bits) -> Option<String> {
 pub fn decimal(bits: &Bits) -> String {
     match bits.to_u128() {
         Some(value) => value.to_string(),
-        None => BigUint::from_bytes_be(bits.as_bytes()).to_string(),
+        None => bits.to_biguint().to_string(),
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
         fn what_is_written_is_read(bytes in prop::collection::vec(any::<u8>(), 1..40), spare in 0_u32..8) {
             let width = bytes.len() as u32 * 8 - spare;
             let bits = Bits::decode(&bytes, bytes.len() as u32 * 8).unwrap();
-            let Ok(bits) = Bits::decode(bits.as_bytes(), width) else { return Ok(()) };
+            let Ok(bits) = Bits::decode(&bits.to_bytes_be(), width) else { return Ok(()) };
             prop_assert_eq!(parse(&decimal(&bits), width), Ok(bits.clone()));
             prop_assert_eq!(parse(&hexadecimal(&bits), width), Ok(bits.clone()));
             if let Some(text) = address(&bits) {

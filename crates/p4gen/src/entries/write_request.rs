@@ -6,20 +6,20 @@
 //! inserted (P4Runtime 1.5, 9.1.3). Values are in canonical form. Device and election ids belong
 //! to the session and are left for the client to fill in.
 
+use entries::catalog::{Field, match_kind};
+use entries::{Bytestring as _, Catalog, Problem, Resolved, ResolvedCall, check};
 use p4runtime::p4::config::v1::MatchField;
-use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::v1::{self, entity, field_match, packet_replication_engine_entry, replica};
 use p4runtime::p4::v1::{table_action, update};
-use p4runtime::{Bits, P4InfoIndex, from_text};
+use p4runtime::{P4InfoIndex, from_text};
 use prost::Message as _;
 use quantities::PortId;
 
-use super::model::{
-    ActionCall, CloneSession, EntryAction, Group, Key, MatchValue, Member, MulticastGroup, Replica,
-    SwitchEntries, TableEntry,
+use super::{
+    Bits, CloneSession, EntriesError, EntryAction, FieldMatch, Group, GroupId, Key, Member,
+    MemberId, MulticastGroup, NamedCall, Replica, SwitchEntries, TableEntry, packet_length,
+    request_text, width,
 };
-use super::resolve::{Resolved, ResolvedAction, ResolvedCall, Why, match_type, width};
-use super::{EntriesError, Problem, request_text};
 
 /// The message.
 ///
@@ -29,24 +29,19 @@ pub fn write(
     entries: &SwitchEntries,
     info: &P4InfoIndex,
 ) -> Result<v1::WriteRequest, EntriesError> {
-    let resolved = entries.resolve(info)?;
+    let catalog = Catalog::of_p4info(info.info());
+    let resolved = catalog.resolve(entries)?;
     let mut updates = Vec::with_capacity(entries.tables.len() + entries.members.len());
-    for (action_profile_id, member_id, call) in &resolved.members {
+    for member in &resolved.members {
         updates.push(insert(entity::Entity::ActionProfileMember(
             v1::ActionProfileMember {
-                action_profile_id: *action_profile_id,
-                member_id: *member_id,
-                action: Some(action(call)),
+                action_profile_id: member.profile.id,
+                member_id: member.id,
+                action: Some(action(&member.call)),
             },
         )));
     }
-    for group in &entries.groups {
-        let profile = info
-            .action_profile(&group.profile)
-            .map_err(|source| EntriesError::Name {
-                at: entries.switch.clone(),
-                source,
-            })?;
+    for (group, profile) in entries.groups.iter().zip(&resolved.groups) {
         let member = |&member_id| v1::action_profile_group::Member {
             member_id,
             weight: 1,
@@ -54,7 +49,7 @@ pub fn write(
         };
         updates.push(insert(entity::Entity::ActionProfileGroup(
             v1::ActionProfileGroup {
-                action_profile_id: profile.id(),
+                action_profile_id: profile.id,
                 group_id: group.id,
                 members: group.members.iter().map(member).collect(),
                 max_size: 0,
@@ -82,12 +77,12 @@ pub fn write(
             packet_replication_engine_entry::Type::MulticastGroupEntry(entry),
         ));
     }
-    for session in &entries.clone_sessions {
+    for (id, session) in &entries.clone_sessions {
         let entry = v1::CloneSessionEntry {
-            session_id: session.id,
+            session_id: *id,
             replicas: session.replicas.iter().map(write_replica).collect(),
             class_of_service: 0,
-            packet_length_bytes: i32::from(session.packet_length_bytes),
+            packet_length_bytes: packet_length(&entries.switch, *id, session)?.into(),
         };
         updates.push(insert_replication(
             packet_replication_engine_entry::Type::CloneSessionEntry(entry),
@@ -145,20 +140,18 @@ fn an_update(kind: update::Type, entity: entity::Entity) -> v1::Update {
 }
 
 fn table_entry(entry: &Resolved<'_>) -> v1::TableEntry {
-    let written = entry
-        .keys
-        .iter()
-        .filter_map(|(field, value)| Some((field, (*value)?)));
+    let written = entry.matches();
     v1::TableEntry {
-        table_id: entry.table.id(),
+        table_id: entry.table.id,
         r#match: written
-            .map(|(field, value)| field_match(field, value))
+            .filter_map(|(field, value)| field_match(field, value?))
             .collect(),
         action: Some(v1::TableAction {
             r#type: Some(match &entry.action {
-                ResolvedAction::Direct(call) => table_action::Type::Action(action(call)),
-                ResolvedAction::Member(id) => table_action::Type::ActionProfileMemberId(*id),
-                ResolvedAction::Group(id) => table_action::Type::ActionProfileGroupId(*id),
+                EntryAction::Call(call) => table_action::Type::Action(action(call)),
+                EntryAction::Member(MemberId(id)) => table_action::Type::ActionProfileMemberId(*id),
+                EntryAction::Group(GroupId(id)) => table_action::Type::ActionProfileGroupId(*id),
+                EntryAction::OneShot(never) => match *never {},
             }),
         }),
         priority: entry.priority,
@@ -168,51 +161,52 @@ fn table_entry(entry: &Resolved<'_>) -> v1::TableEntry {
 }
 
 fn action(call: &ResolvedCall<'_>) -> v1::Action {
-    let param =
-        |(param, value): &(&p4runtime::p4::config::v1::action::Param, &Bits)| v1::action::Param {
-            param_id: param.id,
-            value: value.canonical(),
-        };
+    let params = call.params().map(|(param, value)| v1::action::Param {
+        param_id: param.id,
+        value: value.canonical(),
+    });
     v1::Action {
-        action_id: call.action.id(),
-        params: call.args.iter().map(param).collect(),
+        action_id: call.action.id,
+        params: params.collect(),
     }
 }
 
-fn field_match(field: &MatchField, value: &MatchValue) -> v1::FieldMatch {
+/// The message of a match; `None` for "don't care".
+fn field_match(field: &Field, value: &FieldMatch) -> Option<v1::FieldMatch> {
     use field_match::FieldMatchType as Kind;
     let kind = match value {
-        MatchValue::Exact(value) => Kind::Exact(field_match::Exact {
+        FieldMatch::Exact(value) => Kind::Exact(field_match::Exact {
             value: value.canonical(),
         }),
-        MatchValue::Lpm { value, prefix_len } => Kind::Lpm(field_match::Lpm {
+        FieldMatch::Lpm { value, prefix_len } => Kind::Lpm(field_match::Lpm {
             value: value.canonical(),
             // At most the width of a key, which P4Info gives as i32.
             prefix_len: *prefix_len as i32,
         }),
-        MatchValue::Ternary { value, mask } => Kind::Ternary(field_match::Ternary {
+        FieldMatch::Ternary { value, mask } => Kind::Ternary(field_match::Ternary {
             value: value.canonical(),
             mask: mask.canonical(),
         }),
-        MatchValue::Range { low, high } => Kind::Range(field_match::Range {
+        FieldMatch::Range { low, high } => Kind::Range(field_match::Range {
             low: low.canonical(),
             high: high.canonical(),
         }),
-        MatchValue::Optional(value) => Kind::Optional(field_match::Optional {
+        FieldMatch::Optional(Some(value)) => Kind::Optional(field_match::Optional {
             value: value.canonical(),
         }),
+        FieldMatch::Optional(None) => return None,
     };
-    v1::FieldMatch {
+    Some(v1::FieldMatch {
         field_id: field.id,
         field_match_type: Some(kind),
-    }
+    })
 }
 
 fn write_replica(replica: &Replica) -> v1::Replica {
     let port = p4runtime::bytestring::canonical(&replica.port.get().to_be_bytes()).to_vec();
     v1::Replica {
         port_kind: Some(replica::PortKind::Port(port)),
-        instance: replica.instance.into(),
+        instance: replica.rid.into(),
         backup_replicas: Vec::new(),
     }
 }
@@ -267,23 +261,21 @@ pub fn read(
             ));
         }
         read_entity(&mut entries, entity, info).map_err(|why| match why {
-            Unread::Why(why) => why.at(at()),
+            Unread::Unfit(why) => why.at(at()).into(),
             Unread::Other(problem) => syntax(problem),
         })?;
     }
-    entries.arrange(info)?;
-    entries.check(info)?;
-    Ok(entries)
+    super::fitted(entries, info)
 }
 
 enum Unread {
-    Why(Why),
+    Unfit(Problem),
     Other(&'static str),
 }
 
-impl<T: Into<Why>> From<T> for Unread {
+impl<T: Into<Problem>> From<T> for Unread {
     fn from(why: T) -> Self {
-        Self::Why(why.into())
+        Self::Unfit(why.into())
     }
 }
 
@@ -335,12 +327,14 @@ fn read_entity(
                 });
             }
             Some(packet_replication_engine_entry::Type::CloneSessionEntry(session)) => {
-                entries.clone_sessions.push(CloneSession {
-                    id: session.session_id,
+                let cut = u16::try_from(session.packet_length_bytes)
+                    .map_err(|_| Unread::Other("packet_length_bytes is 0 to 65535"))?;
+                let config = CloneSession {
                     replicas: read_replicas(&session.replicas)?,
-                    packet_length_bytes: u16::try_from(session.packet_length_bytes)
-                        .map_err(|_| Unread::Other("packet_length_bytes is 0 to 65535"))?,
-                });
+                    multicast_group: None,
+                    truncate_to: (cut > 0).then_some(cut.into()),
+                };
+                entries.clone_sessions.push((session.session_id, config));
             }
             None => return Err(Unread::Other("the replication entry is empty")),
         },
@@ -368,9 +362,9 @@ fn read_table_entry(entry: &v1::TableEntry, info: &P4InfoIndex) -> Result<TableE
         .as_ref()
         .and_then(|action| action.r#type.as_ref());
     let action = match action {
-        Some(table_action::Type::Action(call)) => EntryAction::Direct(read_action(call, info)?),
-        Some(table_action::Type::ActionProfileMemberId(id)) => EntryAction::Member(*id),
-        Some(table_action::Type::ActionProfileGroupId(id)) => EntryAction::Group(*id),
+        Some(table_action::Type::Action(call)) => EntryAction::Call(read_action(call, info)?),
+        Some(table_action::Type::ActionProfileMemberId(id)) => EntryAction::Member(MemberId(*id)),
+        Some(table_action::Type::ActionProfileGroupId(id)) => EntryAction::Group(GroupId(*id)),
         Some(table_action::Type::ActionProfileActionSet(_)) => {
             return Err(Unread::Other(
                 "one-shot groups are not covered; use members and groups",
@@ -390,37 +384,33 @@ fn read_table_entry(entry: &v1::TableEntry, info: &P4InfoIndex) -> Result<TableE
 fn read_match(
     field: &MatchField,
     value: &field_match::FieldMatchType,
-) -> Result<MatchValue, Unread> {
+) -> Result<FieldMatch, Unread> {
     use field_match::FieldMatchType as Kind;
     let bits = |bytes: &[u8]| read_bits(bytes, field.bitwidth, &field.name);
     Ok(match value {
-        Kind::Exact(exact) => MatchValue::Exact(bits(&exact.value)?),
-        Kind::Lpm(lpm) => MatchValue::Lpm {
+        Kind::Exact(exact) => FieldMatch::Exact(bits(&exact.value)?),
+        Kind::Lpm(lpm) => FieldMatch::Lpm {
             value: bits(&lpm.value)?,
             prefix_len: u32::try_from(lpm.prefix_len)
                 .map_err(|_| Unread::Other("a prefix length is negative"))?,
         },
-        Kind::Ternary(ternary) => MatchValue::Ternary {
+        Kind::Ternary(ternary) => FieldMatch::Ternary {
             value: bits(&ternary.value)?,
             mask: bits(&ternary.mask)?,
         },
-        Kind::Range(range) => MatchValue::Range {
+        Kind::Range(range) => FieldMatch::Range {
             low: bits(&range.low)?,
             high: bits(&range.high)?,
         },
-        Kind::Optional(optional) => MatchValue::Optional(bits(&optional.value)?),
+        Kind::Optional(optional) => FieldMatch::Optional(Some(bits(&optional.value)?)),
         Kind::Other(_) => {
-            return Err(Problem::MatchKind {
-                key: field.name.clone(),
-                expected: match_type(field).as_str_name(),
-                found: MatchType::Unspecified.as_str_name(),
-            }
-            .into());
+            let kind = match_kind(field);
+            return Err(check::wrong_kind(&field.name, kind, "another kind").into());
         }
     })
 }
 
-fn read_action(call: &v1::Action, info: &P4InfoIndex) -> Result<ActionCall, Unread> {
+fn read_action(call: &v1::Action, info: &P4InfoIndex) -> Result<NamedCall, Unread> {
     let action = info.action_by_id(call.action_id)?;
     let mut params = Vec::with_capacity(call.params.len());
     for argument in &call.params {
@@ -428,7 +418,7 @@ fn read_action(call: &v1::Action, info: &P4InfoIndex) -> Result<ActionCall, Unre
         let value = read_bits(&argument.value, param.bitwidth, &param.name)?;
         params.push((param.name.clone().into(), value));
     }
-    Ok(ActionCall {
+    Ok(NamedCall {
         action: action.name().to_owned().into(),
         params,
     })
@@ -451,7 +441,7 @@ fn read_replicas(replicas: &[v1::Replica]) -> Result<Vec<Replica>, Unread> {
             replica::PortKind::EgressPort(port) => u128::from(*port),
         };
         Some(Replica {
-            instance: u16::try_from(replica.instance).ok()?,
+            rid: u16::try_from(replica.instance).ok()?,
             port: PortId::new(u16::try_from(port).ok()?),
         })
     };

@@ -1,10 +1,9 @@
 //! Builds a switch's entries by the layout of its program: every name is looked up and every value
 //! measured as it is written down.
 
-use p4runtime::Bits;
+use entries::{Bits, Bytestring as _};
 
-use super::Problem;
-use super::model::{ActionCall, EntryAction, Key, MatchValue, SwitchEntries, TableEntry};
+use super::{FieldMatch, Key, NamedAction, NamedCall, Problem, SwitchEntries, TableEntry};
 use crate::layout::{Layout, Table};
 
 /// The entries of a switch in the making.
@@ -28,16 +27,14 @@ impl<'a> Writer<'a> {
     pub(crate) fn table(&self, name: &str) -> Result<&Table, Problem> {
         self.layout
             .table(name)
-            .ok_or_else(|| Problem::P4Info(format!("there is no table {name}")))
+            .ok_or_else(|| Problem::missing(format!("there is no table {name}")))
     }
 
     pub(crate) fn value(&self, name: &str, field: &str, value: u128) -> Result<Bits, Problem> {
-        let missing = || Problem::P4Info(format!("{name} has no key {field}"));
+        let missing = || Problem::missing(format!("{name} has no key {field}"));
         let field = self.table(name)?.field(field).ok_or_else(missing)?;
-        Bits::from_uint(value, field.bits.into()).map_err(|source| Problem::Value {
-            what: format!("{} of {name}", field.name),
-            source,
-        })
+        Bits::from_uint(value, field.bits.into())
+            .map_err(|source| Problem::value(field.name, name, source))
     }
 
     /// A ternary key; none where no bit counts.
@@ -50,7 +47,7 @@ impl<'a> Writer<'a> {
     ) -> Result<Option<Key>, Problem> {
         let value = self.value(name, field, value)?;
         let mask = self.value(name, field, mask)?;
-        Ok(MatchValue::ternary(&value, mask).map(|value| Key {
+        Ok(FieldMatch::ternary(&value, mask).map(|value| Key {
             field: field.into(),
             value,
         }))
@@ -62,7 +59,7 @@ impl<'a> Writer<'a> {
         field: &'static str,
         value: impl Into<u128>,
     ) -> Result<Key, Problem> {
-        let value = MatchValue::Exact(self.value(name, field, value.into())?);
+        let value = FieldMatch::Exact(self.value(name, field, value.into())?);
         Ok(Key {
             field: field.into(),
             value,
@@ -70,11 +67,11 @@ impl<'a> Writer<'a> {
     }
 
     /// An action with values for its parameters, in order.
-    pub(crate) fn call(&self, name: &'static str, values: &[u128]) -> Result<ActionCall, Problem> {
-        let missing = || Problem::P4Info(format!("there is no action {name}"));
+    pub(crate) fn call(&self, name: &'static str, values: &[u128]) -> Result<NamedCall, Problem> {
+        let missing = || Problem::missing(format!("there is no action {name}"));
         let action = self.layout.action(name).ok_or_else(missing)?;
         if action.params.len() != values.len() {
-            return Err(Problem::P4Info(format!(
+            return Err(Problem::missing(format!(
                 "{name} has {} parameters, not {}",
                 action.params.len(),
                 values.len()
@@ -82,14 +79,11 @@ impl<'a> Writer<'a> {
         }
         let mut params = Vec::with_capacity(values.len());
         for (param, &value) in action.params.iter().zip(values) {
-            let value =
-                Bits::from_uint(value, param.bits.into()).map_err(|source| Problem::Value {
-                    what: format!("{} of {name}", param.name),
-                    source,
-                })?;
+            let value = Bits::from_uint(value, param.bits.into())
+                .map_err(|source| Problem::value(param.name, name, source))?;
             params.push((param.name.into(), value));
         }
-        Ok(ActionCall {
+        Ok(NamedCall {
             action: name.into(),
             params,
         })
@@ -101,9 +95,9 @@ impl<'a> Writer<'a> {
         table: &'static str,
         keys: Vec<Key>,
         priority: Option<i32>,
-        call: ActionCall,
+        call: NamedCall,
     ) {
-        self.push(table, keys, priority, EntryAction::Direct(call));
+        self.push(table, keys, priority, NamedAction::Call(call));
     }
 
     /// An entry.
@@ -112,7 +106,7 @@ impl<'a> Writer<'a> {
         table: &'static str,
         keys: Vec<Key>,
         priority: Option<i32>,
-        action: EntryAction,
+        action: NamedAction,
     ) {
         let entry = TableEntry {
             table: table.into(),

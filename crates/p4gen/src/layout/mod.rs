@@ -9,6 +9,7 @@ pub(crate) mod ids;
 mod names;
 mod sizes;
 
+pub use entries::MatchKind;
 use plan::ClassId;
 use serde::Serialize;
 
@@ -48,18 +49,6 @@ pub const SHIM_BYTES: u16 = 14;
 #[must_use]
 pub const fn edge_dscp(class: ClassId) -> u8 {
     class.get().saturating_add(1)
-}
-
-/// How a key field is matched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MatchKind {
-    /// The value.
-    Exact,
-    /// A prefix.
-    Lpm,
-    /// Value and mask.
-    Ternary,
 }
 
 /// A field of a table's key.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use entries::SwitchEntries;
+
 use super::{Layout, VERSION_KEY};
 
 /// How many entries a switch puts into each table, and members into the action selector.
@@ -15,6 +17,22 @@ pub struct TableSizes {
 }
 
 impl TableSizes {
+    /// How many entries of a switch each table gets, and the action selector members.
+    #[must_use]
+    pub fn needed(entries: &SwitchEntries) -> Self {
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let largest = entries.groups.iter().map(|g| g.members.len()).max();
+        let mut sizes = Self {
+            members: number(entries.members.len()),
+            group_members: number(largest.unwrap_or(0)),
+            ..Self::default()
+        };
+        for entry in &entries.tables {
+            sizes.add(&entry.table);
+        }
+        sizes
+    }
+
     /// One entry more in this table.
     pub fn add(&mut self, table: &str) {
         let count = self.tables.entry(table.to_owned()).or_default();

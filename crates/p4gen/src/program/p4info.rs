@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use p4front::Files;
 use p4front::source::{SourceError, SourceMap};
 use p4runtime::p4::config::v1 as proto;
-use p4runtime::p4::config::v1::match_field::{Match, MatchType};
+use p4runtime::p4::config::v1::match_field::Match;
 
 use super::Program;
-use crate::layout::{Action, Layout, MatchKind, Table};
+use crate::layout::{Action, Layout, Table};
 
 /// Why a generated program has no P4Info. The program is ours, so this is never the user's fault.
 #[derive(Debug, thiserror::Error)]
@@ -79,14 +79,7 @@ fn table(table: &Table, layout: &Layout) -> proto::Table {
         id: field.id,
         name: field.name.to_owned(),
         bitwidth: field.bits.into(),
-        r#match: Some(Match::MatchType(
-            match field.kind {
-                MatchKind::Exact => MatchType::Exact,
-                MatchKind::Lpm => MatchType::Lpm,
-                MatchKind::Ternary => MatchType::Ternary,
-            }
-            .into(),
-        )),
+        r#match: Some(Match::MatchType(p4front::match_type(field.kind).into())),
         ..Default::default()
     };
     let reference = |action: &&str| proto::ActionRef {

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use entries::{Bits, Bytestring as _};
 use p4gen::capabilities::Capabilities;
-use p4gen::entries::{ActionCall, EntryAction, MatchValue, SwitchEntries, TableEntry};
+use p4gen::entries::{FieldMatch, NamedAction, NamedCall, SwitchEntries, TableEntry};
 use p4gen::family::{EntrySource, ProgramFeatures};
 use p4gen::program::{self, p4info};
 use p4gen::targets::{TNA, V1MODEL};
-use p4runtime::Bits;
 use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 use p4runtime::p4::config::v1::{P4Info, Table};
 use plan::failover::Output;
@@ -66,9 +66,9 @@ fn operand(table: &Table, entry: &TableEntry, name: &str) -> Vec<u8> {
     let kind = |kind: MatchType| Some(Match::MatchType(kind as i32));
     let given = entry.keys.iter().find(|key| key.field == field);
     match (part, given.map(|key| &key.value)) {
-        ("", Some(MatchValue::Exact(value))) => plain(value),
-        ("value", Some(MatchValue::Ternary { value, .. })) => plain(value),
-        ("mask", Some(MatchValue::Ternary { mask, .. })) => plain(mask),
+        ("", Some(FieldMatch::Exact(value))) => plain(value),
+        ("value", Some(FieldMatch::Ternary { value, .. })) => plain(value),
+        ("mask", Some(FieldMatch::Ternary { mask, .. })) => plain(mask),
         ("value" | "mask", None) if declared.r#match == kind(MatchType::Ternary) => vec![0],
         (_, found) => panic!("`{name}` is not understood of {found:?}"),
     }
@@ -98,7 +98,7 @@ fn alias(name: &str) -> &str {
 fn exact_value<'a>(entry: &'a TableEntry, field: &str) -> Option<&'a Bits> {
     let key = entry.keys.iter().find(|key| key.field == field)?;
     match &key.value {
-        MatchValue::Exact(value) => Some(value),
+        FieldMatch::Exact(value) => Some(value),
         _ => None,
     }
 }
@@ -130,7 +130,7 @@ impl Judge<'_> {
                     let place = format!("{} {}", preamble.name, field.name);
                     found.extend(self.dangling(target, value, place, judged));
                 }
-                if let EntryAction::Direct(call) = &entry.action {
+                if let NamedAction::Call(call) = &entry.action {
                     found.extend(self.of_action(call, judged));
                 }
             }
@@ -139,7 +139,7 @@ impl Judge<'_> {
     }
 
     /// References of an action's parameters that lead to no entry.
-    fn of_action(&self, call: &ActionCall, judged: &mut Judged) -> Vec<String> {
+    fn of_action(&self, call: &NamedCall, judged: &mut Judged) -> Vec<String> {
         let of_name = |a: &&p4runtime::p4::config::v1::Action| {
             a.preamble.as_ref().is_some_and(|p| p.name == call.action)
         };
@@ -368,7 +368,7 @@ fn entries_that_break_a_rule_are_found() {
         let local = alias(&entry.table) == "local_host";
         let keys = entry.keys.iter_mut().filter(|key| key.field == "dst_addr");
         for key in keys.filter(|_| local) {
-            key.value = MatchValue::ternary(&Bits::zero(48), seven.clone()).expect("bits count");
+            key.value = FieldMatch::ternary(&Bits::zero(48), seven.clone()).expect("bits count");
         }
     }
     let masks = complaints(&entries);

@@ -5,18 +5,19 @@
 
 use std::net::IpAddr;
 
+use entries::{Bits, Bytestring as _};
 use p4gen::entries::runtime_json::{self, ProgramFiles};
 use p4gen::entries::{
-    ActionCall, EntryAction, MatchValue, SwitchEntries, TableEntry, commands, write_request,
+    FieldMatch, GroupId, NamedAction, NamedCall, SwitchEntries, TableEntry, commands, write_request,
 };
 use p4gen::family::{EntrySource, Family, TaggerFeatures};
-use p4gen::layout::{self, Layout, MatchKind, action, table};
+use p4gen::layout::{self, Layout, action, table};
 use p4gen::targets::V1MODEL;
-use p4runtime::p4::config::v1::match_field::{Match, MatchType};
+use p4runtime::P4InfoIndex;
+use p4runtime::p4::config::v1::match_field::Match;
 use p4runtime::p4::config::v1::{
     Action, ActionProfile, ActionRef, MatchField, P4Info, Preamble, Table, action::Param,
 };
-use p4runtime::{Bits, P4InfoIndex};
 use plan::{
     self, CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, Tables, TagCode,
 };
@@ -113,11 +114,7 @@ fn p4info(layout: &Layout) -> P4InfoIndex {
         id: f.id,
         name: f.name.to_owned(),
         bitwidth: f.bits.into(),
-        r#match: Some(Match::MatchType(match f.kind {
-            MatchKind::Exact => MatchType::Exact,
-            MatchKind::Lpm => MatchType::Lpm,
-            MatchKind::Ternary => MatchType::Ternary,
-        } as i32)),
+        r#match: Some(Match::MatchType(p4front::match_type(f.kind) as i32)),
         ..Default::default()
     };
     let action_id = |name: &&str| layout.action(name).expect("the layout is whole").id;
@@ -196,17 +193,6 @@ fn for_each_switch(
     }
 }
 
-fn in_key(value: &MatchValue, bits: &Bits) -> bool {
-    match value {
-        MatchValue::Exact(value) | MatchValue::Optional(value) => value == bits,
-        MatchValue::Lpm { value, prefix_len } => {
-            bits.masked(&Bits::prefix_mask(bits.width(), *prefix_len)) == *value
-        }
-        MatchValue::Ternary { value, mask } => bits.masked(mask) == *value,
-        MatchValue::Range { low, high } => low <= bits && bits <= high,
-    }
-}
-
 /// The entry that wins: the largest priority, then the longest prefix.
 fn lookup<'a>(
     entries: &'a SwitchEntries,
@@ -220,12 +206,12 @@ fn lookup<'a>(
                     .iter()
                     .find(|(name, _)| *name == key.field)
                     .expect("a known key");
-                in_key(&key.value, bits)
+                key.value.matches(bits)
             })
     };
     let prefix = |entry: &TableEntry| {
         let lengths = entry.keys.iter().map(|key| match key.value {
-            MatchValue::Lpm { prefix_len, .. } => prefix_len,
+            FieldMatch::Lpm { prefix_len, .. } => prefix_len,
             _ => 0,
         });
         lengths.max().unwrap_or(0)
@@ -237,14 +223,14 @@ fn lookup<'a>(
         .max_by_key(|entry| (entry.priority, prefix(entry)))
 }
 
-fn direct(entry: &TableEntry) -> &ActionCall {
+fn direct(entry: &TableEntry) -> &NamedCall {
     match &entry.action {
-        EntryAction::Direct(call) => call,
+        NamedAction::Call(call) => call,
         other => panic!("{other:?} is not an action"),
     }
 }
 
-fn arg(call: &ActionCall, name: &str) -> u64 {
+fn arg(call: &NamedCall, name: &str) -> u64 {
     let (_, value) = call
         .params
         .iter()
@@ -262,11 +248,7 @@ fn tag_packet(
 ) -> Vec<(&'static str, Bits)> {
     let port = |port: PortId| match features.form {
         RuleForm::Exact => Bits::from_uint(port.get(), features.port_bits.into()).expect("a port"),
-        RuleForm::PortSets => {
-            let mut bits = Bits::zero(features.port_bits.into());
-            bits.set_bit(port.get().into());
-            bits
-        }
+        RuleForm::PortSets => Bits::zero(features.port_bits.into()).with_bit(port.get().into()),
     };
     let tag_bits = u32::from(features.tag_bits());
     let tag = code.get() & ((1_u32 << tag_bits) - 1) as u16;
@@ -358,7 +340,7 @@ fn next_hops(entries: &SwitchEntries, destination: IpAddr) -> Vec<NextHop> {
         IpAddr::V6(a) => (table::IPV6_ROUTE, Bits::from_uint(u128::from(a), 128)),
     };
     let packet = [("dst_addr", bits.expect("an address"))];
-    let hop = |call: &ActionCall| NextHop {
+    let hop = |call: &NamedCall| NextHop {
         port: PortId::new(arg(call, "port") as u16),
         mac: {
             let [_, _, mac @ ..] = arg(call, "dst_mac").to_be_bytes();
@@ -373,7 +355,8 @@ fn next_hops(entries: &SwitchEntries, destination: IpAddr) -> Vec<NextHop> {
         action::ECMP => {
             let number = Bits::from_uint(arg(call, "group"), 16).expect("a group");
             let entry = lookup(entries, table::ECMP_GROUP, &[("group", number)]);
-            let EntryAction::Group(id) = entry.expect("a group for every route").action else {
+            let NamedAction::Group(GroupId(id)) = entry.expect("a group for every route").action
+            else {
                 panic!("the group table refers to groups")
             };
             let group = entries
@@ -456,7 +439,9 @@ fn every_format_carries_them() {
     };
     for_each_switch(|_, _, _, entries, info| {
         let mut entries = entries.clone();
-        entries.arrange(info).expect("names are known");
+        p4gen::entries::Catalog::of_p4info(info.info())
+            .arrange(&mut entries)
+            .expect("names are known");
         let name = &entries.switch;
         let text = write_request::write_text(&entries, info).expect("entries fit");
         assert_eq!(

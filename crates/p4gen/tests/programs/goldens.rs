@@ -12,11 +12,10 @@ use p4exec::Interpreter;
 use p4front::source::SourceMap;
 use p4gen::capabilities::Architecture;
 use p4gen::family::{FailoverFeatures, HeaderState, ProgramFeatures, TaggerFeatures};
-use p4gen::layout::{self, Layout, MatchKind};
+use p4gen::layout::{self, Layout};
 use p4gen::program::{Program, generate, p4info};
 use p4gen::targets::{TNA, TNA2, Target, V1MODEL};
 use p4ir::ValidProgram;
-use p4runtime::p4::config::v1::match_field::MatchType;
 use p4runtime::p4::config::v1::{P4Info, Preamble, action_ref, match_field};
 use plan::{CarrierKind, RuleForm, TagCode};
 use similar::TextDiff;
@@ -384,11 +383,7 @@ fn assert_layout_matches(name: &str, program: &Program, info: &P4Info) {
             .collect();
         assert_eq!(sorted(key), sorted(wanted_key), "{name}: {}", wanted.name);
         for (field, info) in wanted.key.iter().zip(&table.match_fields) {
-            let kind = match field.kind {
-                MatchKind::Exact => MatchType::Exact,
-                MatchKind::Lpm => MatchType::Lpm,
-                MatchKind::Ternary => MatchType::Ternary,
-            };
+            let kind = p4front::match_type(field.kind);
             let said = match_field::Match::MatchType(kind as i32);
             assert_eq!(info.r#match, Some(said), "{name}: {}", wanted.name);
         }

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use p4gen::capabilities::Capabilities;
 use p4gen::family::{FailoverFeatures, HeaderState, TaggerFeatures};
-use p4gen::layout::MatchKind;
 use p4gen::program::{Program, generate, p4info};
 use p4gen::targets::{TNA, TNA2, V1MODEL};
 use p4runtime::p4::config::v1::P4Info;
-use p4runtime::p4::config::v1::match_field::{Match, MatchType};
+use p4runtime::p4::config::v1::match_field::Match;
 use p4runtime::{P4InfoIndex, to_text};
 use plan::{CarrierKind, RuleForm, TagCode};
 
@@ -64,11 +63,7 @@ fn the_layout_is_what_the_program_says() {
             assert_eq!(found.match_fields.len(), table.key.len(), "{}", table.name);
             for key in &table.key {
                 let field = found.field(key.name).expect("a key of the layout");
-                let kind = match key.kind {
-                    MatchKind::Exact => MatchType::Exact,
-                    MatchKind::Lpm => MatchType::Lpm,
-                    MatchKind::Ternary => MatchType::Ternary,
-                };
+                let kind = p4front::match_type(key.kind);
                 let wanted = (
                     key.id,
                     i32::from(key.bits),

@@ -338,6 +338,7 @@ fn assert_schema_names(name: &str, schema: &Value, layout: &Layout) {
                 MatchKind::Exact => "Exact",
                 MatchKind::Lpm => "LPM",
                 MatchKind::Ternary => "Ternary",
+                other => other.name(),
             };
             assert_eq!(
                 theirs["match_type"], kind,

@@ -62,13 +62,7 @@ impl UpdateMaker {
             let fields = set.fields.iter().map(|field| KeyField {
                 name: field.name.clone(),
                 width: scalar_width(&program, field.ty),
-                kind: match field.kind {
-                    p4ir::MatchKind::Lpm => MatchKind::Lpm,
-                    p4ir::MatchKind::Ternary => MatchKind::Ternary,
-                    p4ir::MatchKind::Range => MatchKind::Range,
-                    p4ir::MatchKind::Optional => MatchKind::Optional,
-                    _ => MatchKind::Exact,
-                },
+                kind: field.kind.matched().unwrap_or(MatchKind::Exact),
             });
             (id, fields.collect())
         };

@@ -7,4 +7,5 @@ mod json_says;
 mod ours;
 mod p4c_samples;
 mod plans;
+mod refusals;
 mod tutorials;

@@ -10,11 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use p4front::Options;
-use p4gen::entries::{ActionCall, EntryAction, MatchValue, SwitchEntries};
+use p4gen::entries::Bits;
+use p4gen::entries::{EntryAction, FieldMatch, GroupId, MemberId, NamedCall, SwitchEntries};
 use p4gen::family::ProgramFeatures;
 use p4gen::program;
 use p4gen::targets::V1MODEL;
-use p4runtime::Bits;
 use plan::check::{Options as CheckOptions, check};
 use plan::{CheckedPlan, ClassId, Tables};
 use quantities::Progress;
@@ -133,21 +133,22 @@ fn failures(topology: &Topology) -> Vec<LinkId> {
 }
 
 fn hex(bits: &Bits) -> String {
-    let bytes = bits.as_bytes().iter();
-    let digits: String = bytes.map(|byte| format!("{byte:02x}")).collect();
+    let bytes = bits.to_bytes_be();
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("0x{digits}")
 }
 
-fn matched(value: &MatchValue) -> String {
+fn matched(value: &FieldMatch) -> String {
     match value {
-        MatchValue::Exact(value) | MatchValue::Optional(value) => hex(value),
-        MatchValue::Lpm { value, prefix_len } => format!("{}/{prefix_len}", hex(value)),
-        MatchValue::Ternary { value, mask } => format!("{}&&&{}", hex(value), hex(mask)),
-        MatchValue::Range { low, high } => format!("{}..{}", hex(low), hex(high)),
+        FieldMatch::Exact(value) | FieldMatch::Optional(Some(value)) => hex(value),
+        FieldMatch::Lpm { value, prefix_len } => format!("{}/{prefix_len}", hex(value)),
+        FieldMatch::Ternary { value, mask } => format!("{}&&&{}", hex(value), hex(mask)),
+        FieldMatch::Range { low, high } => format!("{}..{}", hex(low), hex(high)),
+        FieldMatch::Optional(None) => unreachable!("what matches everything is left out"),
     }
 }
 
-fn called(call: &ActionCall) -> String {
+fn called(call: &NamedCall) -> String {
     let params: Vec<String> = call
         .params
         .iter()
@@ -174,9 +175,10 @@ fn statements(entries: &SwitchEntries) -> String {
     );
     for entry in &entries.tables {
         let action = match &entry.action {
-            EntryAction::Direct(call) => called(call),
-            EntryAction::Member(id) => format!("@member({id})"),
-            EntryAction::Group(id) => format!("@group({id})"),
+            EntryAction::Call(call) => called(call),
+            EntryAction::Member(MemberId(id)) => format!("@member({id})"),
+            EntryAction::Group(GroupId(id)) => format!("@group({id})"),
+            EntryAction::OneShot(never) => match *never {},
         };
         if entry.is_default {
             let _ = writeln!(text, "setdefault {} {action}", entry.table);

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use entries::Catalog;
 use p4exec::RuntimeState;
 use p4exec::tables::FieldMatch;
 use p4exec::value::Bits;
-use p4ir::{ExternType, TableId};
+use p4ir::{Entity as _, ExternType, TableId};
 
 use super::switch::Switch;
 use crate::case::{
@@ -14,7 +15,7 @@ use crate::case::{
     Statement,
 };
 use crate::names;
-use crate::translate::{call_of, field_match, unset};
+use crate::translate;
 
 /// BMv2's smallest priority wins; P4Runtime's, and a case's, the largest.
 const PRIORITIES: i32 = 10_000;
@@ -22,6 +23,8 @@ const PRIORITIES: i32 = 10_000;
 /// Handles that BMv2 gave to what the case made.
 pub(super) struct Commands<'p> {
     state: &'p RuntimeState,
+    /// What entries can name.
+    catalog: Catalog,
     /// Entries that were given a name.
     entries: BTreeMap<String, (String, u64)>,
     members: BTreeMap<(String, u32), u64>,
@@ -32,9 +35,10 @@ pub(super) struct Commands<'p> {
 type Done = Result<(), String>;
 
 impl<'p> Commands<'p> {
-    pub(super) const fn new(state: &'p RuntimeState) -> Self {
+    pub(super) fn new(state: &'p RuntimeState) -> Self {
         Self {
             state,
+            catalog: Catalog::of_program(state.program()),
             entries: BTreeMap::new(),
             members: BTreeMap::new(),
             groups: BTreeMap::new(),
@@ -75,7 +79,7 @@ impl<'p> Commands<'p> {
             } => self.add(table, *priority, key, action, id.as_ref(), switch),
             Statement::SetDefault { table, action } => {
                 let table = names::table(self.state, table)?;
-                let (action, args) = self.call(table, action)?;
+                let (action, args) = self.call(table, action, true)?;
                 let name = self.table_name(table);
                 ask(switch, &format!("table_set_default {name} {action} {args}")).map(drop)
             }
@@ -236,17 +240,23 @@ impl<'p> Commands<'p> {
     }
 
     /// Name and arguments of an action.
-    fn call(&self, table: TableId, text: &ActionText) -> Result<(String, String), String> {
-        let id = names::action(self.state, table, &text.name)?;
-        let call = call_of(self.state, id, text)?;
-        let name = self.state.program().actions[id].name.clone();
+    fn call(
+        &self,
+        table: TableId,
+        text: &ActionText,
+        default: bool,
+    ) -> Result<(String, String), String> {
+        let call = translate::call(self.state, table, text)?;
+        let shape = &self.catalog.tables[table.index()];
+        let call = self.catalog.call(shape, &call, default);
+        let call = call.map_err(|e| e.to_string())?;
         let args: Vec<String> = call.args.iter().map(hex).collect();
-        Ok((name, args.join(" ")))
+        Ok((call.action.name.clone(), args.join(" ")))
     }
 
     fn member(&mut self, profile: &str, id: u32, action: &ActionText, switch: &mut Switch) -> Done {
         let (profile, table) = self.profile(profile)?;
-        let (action, args) = self.call(table, action)?;
+        let (action, args) = self.call(table, action, false)?;
         let line = format!("act_prof_create_member {profile} {action} {args}");
         let made = ask(switch, &line)?;
         self.members.insert((profile, id), handle(&made)?);
@@ -263,15 +273,14 @@ impl<'p> Commands<'p> {
         switch: &mut Switch,
     ) -> Done {
         let id_of_table = names::table(self.state, table)?;
-        let shape = self.state.table(id_of_table).map_err(|e| e.to_string())?;
-        let fields = shape.layout().fields();
-        let mut matches: Vec<FieldMatch> = fields.iter().map(unset).collect();
-        let field_names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
-        for (name, given) in key {
-            let index = names::key(&field_names, name)?;
-            matches[index] = field_match(&fields[index], given)?;
-        }
-        let key: Vec<String> = matches.iter().map(match_text).collect();
+        let entry = translate::entry(self.state, id_of_table, priority, key, action)?;
+        let resolved = self
+            .catalog
+            .resolve_entry(&entry)
+            .map_err(|e| e.to_string())?;
+        let needs_priority = resolved.table.needs_priority();
+        let entry = resolved.entry().map_err(|e| e.to_string())?;
+        let key: Vec<String> = entry.key.iter().map(match_text).collect();
         let key = key.join(" ");
         let name = self.table_name(id_of_table);
         let member = |kind: &str, known: Option<&u64>| {
@@ -281,7 +290,7 @@ impl<'p> Commands<'p> {
         };
         let mut line = match action {
             EntryText::Action(text) => {
-                let (action, args) = self.call(id_of_table, text)?;
+                let (action, args) = self.call(id_of_table, text, false)?;
                 format!("table_add {name} {action} {key} => {args}")
             }
             EntryText::Member(id) => {
@@ -295,8 +304,8 @@ impl<'p> Commands<'p> {
                 format!("table_indirect_add_with_group {name} {key} => {group}")
             }
         };
-        if shape.layout().needs_priority() {
-            let _ = write!(line, " {}", PRIORITIES - priority.unwrap_or(0));
+        if needs_priority {
+            let _ = write!(line, " {}", PRIORITIES - entry.priority.0);
         }
         let made = ask(switch, &line)?;
         if let Some(id) = id {

@@ -1,7 +1,8 @@
 //! Statements that p4c's format does not have: value sets, digests, queues.
 
+use entries::check;
 use p4exec::Update;
-use p4exec::tables::FieldMatch;
+use p4exec::tables::{FieldMatch, KeyField};
 use p4exec::value::Bits;
 
 use super::Run;
@@ -44,7 +45,9 @@ impl Run<'_> {
                 ));
             }
             let pairs = fields.iter().zip(given);
-            pairs.map(|(f, m)| field_match(f, m)).collect()
+            pairs
+                .map(|(field, given)| set_member(field, given))
+                .collect()
         };
         let members = members.iter().map(member).collect::<Result<_, _>>()?;
         self.apply(Update::SetValueSet { set, members })
@@ -79,4 +82,15 @@ impl Run<'_> {
         let (found, wanted) = (show(&digest.fields), show(&wanted));
         Err(format!("digest `{name}` says {found}, not {wanted}"))
     }
+}
+
+/// What a member of a value set says of a field.
+fn set_member(field: &KeyField, given: &Match) -> Result<FieldMatch, String> {
+    let KeyField { name, width, kind } = field;
+    let given = field_match(field, given).map_err(|e| e.to_string())?;
+    let made = match given {
+        Some(given) => check::field_match(name, *width, Some(*kind), &given),
+        None => check::left_out(name, *width, Some(*kind)),
+    };
+    made.map_err(|e| e.to_string())
 }

@@ -1,7 +1,7 @@
 //! `bm_mt_act_prof_*`: members and groups of action profiles. A handle is an id of P4Runtime less
 //! one, for those begin at 1.
 
-use p4exec::tables::profile::{Group, Member};
+use p4exec::tables::profile::{StoredGroup, StoredMember};
 use p4exec::tables::{ActionProfile, GroupId, MemberId};
 use p4runtime::p4::v1;
 use p4runtime::p4::v1::entity::Entity;
@@ -259,12 +259,12 @@ pub(super) fn remove_member_from_group(call: &Call<'_>) -> Outcome {
     })
 }
 
-fn member_value(schema: &Schema, id: MemberId, member: &Member) -> Value {
+fn member_value(schema: &Schema, id: MemberId, member: &StoredMember) -> Value {
     let (name, data) = action_values(schema, member.call());
     Value::structure([(1, Value::I32(handle_of(id.0))), (2, name), (3, data)])
 }
 
-fn group_value(id: GroupId, group: &Group) -> Value {
+fn group_value(id: GroupId, group: &StoredGroup) -> Value {
     let members = group.members().iter();
     let members = members.map(|m| Value::I32(handle_of(m.member.0)));
     let members = Value::List(TType::I32, members.collect());
@@ -290,7 +290,7 @@ fn look<T>(
 pub(super) fn members(call: &Call<'_>) -> Outcome {
     look(call, false, |schema, state| {
         let members = state.members().iter();
-        let value = |(id, member): (&MemberId, &Member)| member_value(schema, *id, member);
+        let value = |(id, member): (&MemberId, &StoredMember)| member_value(schema, *id, member);
         Ok(Some(Value::structures(members.map(value))))
     })
 }
@@ -307,7 +307,7 @@ pub(super) fn member(call: &Call<'_>) -> Outcome {
 pub(super) fn groups(call: &Call<'_>) -> Outcome {
     look(call, true, |_, state| {
         let groups = state.groups().iter();
-        let value = |(id, group): (&GroupId, &Group)| group_value(*id, group);
+        let value = |(id, group): (&GroupId, &StoredGroup)| group_value(*id, group);
         Ok(Some(Value::structures(groups.map(value))))
     })
 }

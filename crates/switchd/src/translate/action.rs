@@ -1,5 +1,6 @@
 //! Actions with their arguments (P4Runtime 1.5, sections 9.1.2 and 9.2.3).
 
+use entries::{Problem, check};
 use p4exec::tables::profile::MAX_GROUP_WEIGHT;
 use p4exec::tables::{ActionCall, EntryAction, GroupId, MemberId, WeightedCall};
 use p4runtime::p4::v1;
@@ -29,27 +30,20 @@ pub fn decode_action(
     given: &v1::Action,
     place: Place,
 ) -> Result<ActionCall, Refusal> {
-    let Some(choice) = choices.iter().find(|c| c.schema.id == given.action_id) else {
-        let names: Vec<_> = choices
-            .iter()
-            .map(|c| format!("{} (`{}`)", c.schema.id, c.schema.name))
-            .collect();
-        return Err(Refusal::invalid(format!(
-            "action {} is not one of {}",
-            given.action_id,
-            names.join(", ")
-        )));
+    let choice = choices.iter().find(|c| c.schema.id == given.action_id);
+    let as_default = place == Place::Default;
+    let allowed = |choice: &&ActionChoice| match place {
+        Place::Entry => choice.in_entries,
+        Place::Default => choice.as_default,
     };
-    let (allowed, name) = match place {
-        Place::Entry => (choice.in_entries, "in entries"),
-        Place::Default => (choice.as_default, "as default action"),
+    let Some(found) = choice.filter(allowed) else {
+        let id = || format!("{:#010x}", given.action_id);
+        let name = choice.map_or_else(id, |choice| choice.schema.name.clone());
+        let names = choices.iter().filter(allowed);
+        let names = names.map(|choice| choice.schema.name.as_str());
+        return Err(check::not_allowed(&name, as_default, choice.is_some(), names).into());
     };
-    if !allowed {
-        let action = &choice.schema.name;
-        return Err(Refusal::denied(format!(
-            "action `{action}` is not allowed {name}"
-        )));
-    }
+    let choice = found;
     let params = &choice.schema.params;
     let fail = |what: String| {
         Err(Refusal::invalid(format!(
@@ -62,18 +56,11 @@ pub fn decode_action(
         let same = given.params.get(index).filter(|p| p.param_id == param.id);
         let Some(value) = same.or_else(|| given.params.iter().find(|p| p.param_id == param.id))
         else {
-            return fail(format!(
-                "parameter `{}` ({}) is missing",
-                param.name, param.id
-            ));
+            let (action, param) = (choice.schema.name.clone(), param.name.clone());
+            return Err(Problem::ParamMissing { action, param }.into());
         };
-        let value =
-            value::read(&value.value, param.shape, param.names.as_deref()).map_err(|r| {
-                r.at(&format!(
-                    "parameter `{}` of action `{}`",
-                    param.name, choice.schema.name
-                ))
-            })?;
+        let value = value::read(&value.value, param.shape, param.names.as_deref())
+            .map_err(|r| r.at(&check::param_place(&choice.schema.name, &param.name)))?;
         args.push(value);
     }
     if given.params.len() != params.len() {
@@ -211,17 +198,8 @@ pub fn decode_table_action(
         (Some(Type::Action(action)), None) => {
             EntryAction::Call(decode_action(&table.actions, action, Place::Entry)?)
         }
-        (Some(Type::Action(_)), Some(profile)) => {
-            return Err(Refusal::invalid(format!(
-                "the table's actions are in profile `{}`: name a member or a group, or give an action set",
-                profile.name
-            )));
-        }
-        (Some(_), None) => {
-            return Err(Refusal::invalid(
-                "the table has no action profile: give an action",
-            ));
-        }
+        (Some(Type::Action(_)), Some(_)) => return Err(check::NAME_A_MEMBER.into()),
+        (Some(_), None) => return Err(check::GIVE_AN_ACTION.into()),
         (Some(Type::ActionProfileMemberId(id)), Some(_)) => EntryAction::Member(MemberId(*id)),
         (Some(Type::ActionProfileGroupId(id)), Some(profile)) => {
             with_selector(profile)?;
@@ -237,13 +215,10 @@ pub fn decode_table_action(
 }
 
 fn with_selector(profile: &ProfileSchema) -> Result<(), Refusal> {
-    if profile.with_selector {
-        return Ok(());
+    match profile.with_selector {
+        true => Ok(()),
+        false => Err(check::NO_SELECTOR.into()),
     }
-    Err(Refusal::invalid(format!(
-        "profile `{}` has no selector, hence no groups",
-        profile.name
-    )))
 }
 
 /// Mode and size semantics may be spelt out as what they are; others are not supported (9.2.3).

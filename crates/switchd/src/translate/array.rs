@@ -112,7 +112,7 @@ pub fn marked_message(marked: &Marked) -> v1::MeterCounterData {
 
 fn find<'a>(
     arrays: &'a BTreeMap<u32, ArraySchema>,
-    what: &str,
+    what: &'static str,
     id: u32,
 ) -> Result<&'a ArraySchema, Refusal> {
     arrays.get(&id).ok_or_else(|| unknown(what, id))
@@ -246,7 +246,7 @@ pub fn write_register(
 /// The arrays a request names: all if the id is 0.
 fn selected<'a>(
     arrays: &'a BTreeMap<u32, ArraySchema>,
-    what: &str,
+    what: &'static str,
     id: u32,
 ) -> Result<Vec<&'a ArraySchema>, Refusal> {
     if id == 0 {

@@ -1,5 +1,6 @@
 //! Match keys of table entries and of value sets (P4Runtime 1.5, section 9.1.1).
 
+use entries::{Problem, check};
 use p4exec::tables::{FieldMatch, MatchKind};
 use p4exec::value::Bits;
 use p4runtime::p4::v1;
@@ -32,94 +33,64 @@ pub fn decode_key(
             )));
         };
         if key[place].is_some() {
-            let name = &fields[place].name;
-            return Err(Refusal::invalid(format!(
-                "match field `{name}` is given twice"
-            )));
+            return Err(Problem::KeyTwice(fields[place].name.clone()).into());
         }
         key[place] = Some(read(&fields[place], one)?);
     }
-    fields
-        .iter()
-        .zip(key)
-        .map(|(field, one)| {
-            one.or_else(|| FieldMatch::any(field.held_as, field.shape.width))
-                .ok_or_else(|| {
-                    let name = &field.name;
-                    Refusal::invalid(format!("match field `{name}` is exact and must be given"))
-                })
-        })
+    let left_out = |field: &FieldSchema| {
+        // What is held as ternary is optional, and can be left out as well.
+        check::left_out(&field.name, field.shape.width, Some(field.held_as))
+    };
+    let matches = fields.iter().zip(key);
+    matches
+        .map(|(field, one)| Ok(one.map_or_else(|| left_out(field), Ok)?))
         .collect()
 }
 
 fn read(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, Refusal> {
-    read_kind(field, given).map_err(|r| r.at(&format!("match field `{}`", field.name)))
-}
-
-fn read_kind(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, Refusal> {
-    let shape = field.shape;
-    let decode = |bytes: &[u8], shape| value::read(bytes, shape, field.names.as_deref());
-    let dont_care = || Refusal::invalid("a match that lets everything pass must be left out");
-    match (field.kind, given.field_match_type.as_ref()) {
-        (MatchKind::Exact, Some(Given::Exact(m))) => {
-            Ok(FieldMatch::Exact(decode(&m.value, shape)?))
-        }
-        (MatchKind::Optional, Some(Given::Optional(m))) => {
-            let value = decode(&m.value, shape)?;
-            if field.held_as == MatchKind::Ternary {
-                let mask = Bits::ones(shape.width);
-                return Ok(FieldMatch::Ternary { value, mask });
-            }
-            Ok(FieldMatch::Optional(Some(value)))
-        }
-        (MatchKind::Lpm, Some(Given::Lpm(m))) => {
-            let value = decode(&m.value, shape)?;
-            if m.prefix_len == 0 {
-                return Err(dont_care());
-            }
-            let Some(prefix_len) = u32::try_from(m.prefix_len)
-                .ok()
-                .filter(|l| *l <= shape.width)
-            else {
-                return Err(Refusal::invalid(format!(
-                    "prefix length {} is not between 1 and {}",
-                    m.prefix_len, shape.width
-                )));
-            };
-            if value.and(&Bits::prefix_mask(shape.width, prefix_len)) != value {
-                return Err(Refusal::invalid(format!(
-                    "value {value} has bits set after its first {prefix_len}"
-                )));
-            }
-            Ok(FieldMatch::Lpm { value, prefix_len })
-        }
-        (MatchKind::Ternary, Some(Given::Ternary(m))) => {
-            let (value, mask) = (decode(&m.value, shape)?, decode(&m.mask, shape)?);
-            if mask.is_zero() {
-                return Err(dont_care());
-            }
-            if value.and(&mask) != value {
-                return Err(Refusal::invalid(format!(
-                    "value {value} has bits set outside mask {mask}"
-                )));
-            }
-            Ok(FieldMatch::Ternary { value, mask })
-        }
-        (MatchKind::Range, Some(Given::Range(m))) => {
-            let (low, high) = (decode(&m.low, shape)?, decode(&m.high, shape)?);
-            if low.cmp_unsigned(&high).is_gt() {
-                return Err(Refusal::invalid(format!("range {low}..{high} is empty")));
-            }
-            if low.is_zero() && high == Bits::ones(shape.width) {
-                return Err(dont_care());
-            }
-            Ok(FieldMatch::Range { low, high })
-        }
-        (expected, None) => Err(Refusal::invalid(format!("no {expected} match is given"))),
-        (expected, Some(_)) => Err(Refusal::invalid(format!(
-            "another kind of match is given where {expected} is expected"
-        ))),
+    let value = |bytes: &[u8]| {
+        let read = value::read(bytes, field.shape, field.names.as_deref());
+        read.map_err(|r| r.at(&check::field_place(&field.name)))
+    };
+    let width = field.shape.width;
+    let wrong = |given| Err(check::wrong_kind(&field.name, Some(field.kind), given).into());
+    let kind = match given.field_match_type.as_ref() {
+        Some(Given::Exact(_)) => MatchKind::Exact,
+        Some(Given::Lpm(_)) => MatchKind::Lpm,
+        Some(Given::Ternary(_)) => MatchKind::Ternary,
+        Some(Given::Range(_)) => MatchKind::Range,
+        Some(Given::Optional(_)) => MatchKind::Optional,
+        Some(Given::Other(_)) => return wrong("another kind"),
+        None => return wrong("nothing"),
+    };
+    if kind != field.kind {
+        return wrong(kind.name());
     }
+    let given = match given.field_match_type.as_ref() {
+        Some(Given::Exact(m)) => FieldMatch::Exact(value(&m.value)?),
+        Some(Given::Optional(m)) => FieldMatch::Optional(Some(value(&m.value)?)),
+        Some(Given::Lpm(m)) => FieldMatch::Lpm {
+            value: value(&m.value)?,
+            prefix_len: check::prefix_length(&field.name, width, m.prefix_len.into())?,
+        },
+        Some(Given::Ternary(m)) => FieldMatch::Ternary {
+            value: value(&m.value)?,
+            mask: value(&m.mask)?,
+        },
+        Some(Given::Range(m)) => FieldMatch::Range {
+            low: value(&m.low)?,
+            high: value(&m.high)?,
+        },
+        Some(Given::Other(_)) | None => return wrong("nothing"),
+    };
+    let read = check::field_match(&field.name, width, Some(field.kind), &given)?;
+    Ok(match read {
+        FieldMatch::Optional(Some(value)) if field.held_as == MatchKind::Ternary => {
+            let mask = Bits::ones(width);
+            FieldMatch::Ternary { value, mask }
+        }
+        read => read,
+    })
 }
 
 /// The message of a key; "don't care" is left out.

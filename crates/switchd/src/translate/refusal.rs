@@ -1,10 +1,12 @@
 //! Why the control plane is refused: a canonical code and a message that says which field and what
 //! was expected.
 
+use entries::Problem;
 use p4exec::StateError;
 use p4exec::tables::TableError;
 use p4exec::tables::key::KeyError;
 use p4exec::tables::profile::ProfileError;
+use p4runtime::NameError;
 use p4runtime::p4::v1;
 use thiserror::Error;
 use tonic::Code;
@@ -124,6 +126,26 @@ fn profile_code(error: &ProfileError) -> Code {
         ProfileError::InUse { .. } => Code::FailedPrecondition,
         ProfileError::Full { .. } => Code::ResourceExhausted,
         _ => Code::InvalidArgument,
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        let code = match &problem {
+            Problem::Value { .. } => Code::OutOfRange,
+            Problem::ConstEntries | Problem::ConstDefault => Code::PermissionDenied,
+            Problem::ActionNotAllowed { listed: true, .. } => Code::PermissionDenied,
+            Problem::NoSuchMember { .. } => Code::NotFound,
+            Problem::Name(NameError::UnknownName { .. } | NameError::UnknownId { .. }) => {
+                Code::NotFound
+            }
+            Problem::Full { .. } => Code::ResourceExhausted,
+            _ => Code::InvalidArgument,
+        };
+        Self {
+            code,
+            message: problem.to_string(),
+        }
     }
 }
 

@@ -12,12 +12,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use entries::Problem;
+use entries::catalog::match_kind;
 use p4exec::tables::MatchKind;
 use p4exec::v1model::scalar_width;
 use p4ir::{
     ActionId, Entity as _, ExternId, ExternType, KeySet, TableId, Type, TypeId, ValidProgram,
     ValueSetId,
 };
+use p4runtime::NameError;
 use p4runtime::p4::config::v1 as info;
 use quantities::PortId;
 
@@ -379,11 +382,11 @@ impl Schema {
 }
 
 /// "there is no table 7".
-pub(super) fn unknown(what: &str, id: u32) -> Refusal {
+pub(super) fn unknown(kind: &'static str, id: u32) -> Refusal {
     if id == 0 {
-        return Refusal::invalid(format!("the {what} id is missing"));
+        return Refusal::invalid(format!("the {kind} id is missing"));
     }
-    Refusal::not_found(format!("P4Info has no {what} with id {id} ({id:#010x})"))
+    Problem::Name(NameError::UnknownId { kind, id }).into()
 }
 
 fn put<T>(map: &mut BTreeMap<u32, T>, id: u32, value: T) -> Result<(), Refusal> {
@@ -499,7 +502,7 @@ impl Builder<'_> {
         &self,
         place: &str,
         given: &[info::MatchField],
-        keys: &[(&str, TypeId, &p4ir::MatchKind)],
+        keys: &[(&str, TypeId, &p4ir::KeyKind)],
     ) -> Result<Vec<FieldSchema>, Refusal> {
         if keys.len() != given.len() {
             return unfit(format!(
@@ -514,15 +517,10 @@ impl Builder<'_> {
             if *name != given.name {
                 return unfit(format!("{here} is called `{name}` in the program"));
             }
-            let held_as = match kind {
-                p4ir::MatchKind::Exact => MatchKind::Exact,
-                p4ir::MatchKind::Lpm => MatchKind::Lpm,
-                p4ir::MatchKind::Ternary => MatchKind::Ternary,
-                p4ir::MatchKind::Range => MatchKind::Range,
-                p4ir::MatchKind::Optional => MatchKind::Optional,
-                other => return unfit(format!("{here} is matched as `{}`", other.name())),
+            let Some(held_as) = kind.matched() else {
+                return unfit(format!("{here} is matched as `{}`", kind.name()));
             };
-            let kind = match (given_kind(given), held_as) {
+            let kind = match (match_kind(given), held_as) {
                 (Some(MatchKind::Optional), MatchKind::Ternary) => MatchKind::Optional,
                 (Some(kind), _) if kind == held_as => kind,
                 _ => return unfit(format!("{here} is matched as `{held_as}` in the program")),
@@ -556,7 +554,7 @@ impl Builder<'_> {
         let keys: Vec<_> = table
             .keys
             .iter()
-            .filter(|key| key.kind != p4ir::MatchKind::Selector)
+            .filter(|key| key.kind != p4ir::KeyKind::Selector)
             .map(|key| {
                 (
                     key.name.as_str(),
@@ -792,7 +790,7 @@ impl Builder<'_> {
 /// The program's own entries must be such that P4Info's kinds of match can say them.
 fn check_initial(name: &str, fields: &[FieldSchema], table: &p4ir::Table) -> Result<(), Refusal> {
     let keys = table.keys.iter().enumerate();
-    let keys = keys.filter(|(_, key)| key.kind != p4ir::MatchKind::Selector);
+    let keys = keys.filter(|(_, key)| key.kind != p4ir::KeyKind::Selector);
     for (field, (at, _)) in fields.iter().zip(keys) {
         let masked = |e: &p4ir::Entry| matches!(e.keys.get(at), Some(KeySet::Mask { .. }));
         if field.kind == MatchKind::Optional && table.entries.iter().any(masked) {
@@ -807,19 +805,4 @@ fn check_initial(name: &str, fields: &[FieldSchema], table: &p4ir::Table) -> Res
 
 pub(super) fn unsigned(number: i32) -> u32 {
     u32::try_from(number).unwrap_or(0)
-}
-
-fn given_kind(field: &info::MatchField) -> Option<MatchKind> {
-    use info::match_field::{Match, MatchType as Type};
-    let Some(Match::MatchType(kind)) = field.r#match else {
-        return None;
-    };
-    Some(match Type::try_from(kind).ok()? {
-        Type::Exact => MatchKind::Exact,
-        Type::Lpm => MatchKind::Lpm,
-        Type::Ternary => MatchKind::Ternary,
-        Type::Range => MatchKind::Range,
-        Type::Optional => MatchKind::Optional,
-        Type::Unspecified => return None,
-    })
 }

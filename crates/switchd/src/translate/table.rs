@@ -1,5 +1,6 @@
 //! Table entries (P4Runtime 1.5, section 9.1).
 
+use entries::{Problem, check};
 use p4exec::Update;
 use p4exec::state::EntryRef;
 use p4exec::tables::{EntryOptions, EntryPriority, EntryView, FieldMatch, NewEntry, Slot};
@@ -69,20 +70,12 @@ pub fn write(
 /// # Errors
 /// INVALID_ARGUMENT or OUT_OF_RANGE, naming the field (P4Runtime 1.5, section 9.1.1).
 pub fn entry_name(table: &TableSchema, entry: &v1::TableEntry) -> Result<EntryName, Refusal> {
-    match (table.needs_priority, entry.priority) {
-        (true, ..=0) => Err(Refusal::invalid(format!(
-            "priority {} must be above 0: the key has a ternary, range or optional field",
-            entry.priority
-        ))),
-        (false, 1..) | (false, ..=-1) => Err(Refusal::invalid(format!(
-            "priority {} must be 0: the key has no ternary, range or optional field",
-            entry.priority
-        ))),
-        _ => Ok(EntryName {
-            key: decode_key(&table.fields, &entry.r#match)?,
-            priority: EntryPriority(entry.priority),
-        }),
-    }
+    let given = (entry.priority != 0).then_some(entry.priority);
+    let priority = check::priority(table.needs_priority, given)?;
+    Ok(EntryName {
+        key: decode_key(&table.fields, &entry.r#match)?,
+        priority: EntryPriority(priority),
+    })
 }
 
 fn check_not_const(entry: &v1::TableEntry) -> Result<(), Refusal> {
@@ -195,7 +188,7 @@ impl Cookie for v1::TableEntry {
 fn delete(table: &TableSchema, entry: &v1::TableEntry) -> Result<Steps, Refusal> {
     check_not_const(entry)?;
     if table.const_entries {
-        return Err(const_entries());
+        return Err(Problem::ConstEntries.into());
     }
     let EntryName { key, priority } = entry_name(table, entry)?;
     Ok(Steps::one(Step::Update(Update::DeleteEntry {
@@ -205,10 +198,6 @@ fn delete(table: &TableSchema, entry: &v1::TableEntry) -> Result<Steps, Refusal>
     })))
 }
 
-fn const_entries() -> Refusal {
-    Refusal::denied("its entries are const: the program alone decides them (p4runtime 9.1.4)")
-}
-
 fn insert(
     contents: &View<'_>,
     around: &WriteContext<'_>,
@@ -216,12 +205,10 @@ fn insert(
     entry: &v1::TableEntry,
 ) -> Result<Steps, Refusal> {
     if table.const_entries {
-        return Err(const_entries());
+        return Err(Problem::ConstEntries.into());
     }
     if table.fields.is_empty() {
-        return Err(Refusal::invalid(
-            "it has no key, hence only a default entry",
-        ));
+        return Err(Problem::NoKey.into());
     }
     let EntryName { key, priority } = entry_name(table, entry)?;
     check_fields(table, entry)?;
@@ -271,7 +258,7 @@ fn modify(
     if table.const_entries || installed.is_some_and(|e| e.is_const()) {
         // P4Runtime 1.5, section 9.1.7: direct resources only.
         if entry.action.is_some() {
-            return Err(const_entries());
+            return Err(Problem::ConstEntries.into());
         }
         if entry.idle_timeout_ns != 0 {
             return Err(Refusal::invalid("const entries do not age"));
@@ -379,13 +366,11 @@ fn default_entry(
 ) -> Result<Steps, Refusal> {
     verb.only_modify("default entry")?;
     if !entry.r#match.is_empty() || entry.priority != 0 {
-        return Err(Refusal::invalid(
-            "the default entry has neither match fields nor a priority",
-        ));
+        return Err(Problem::DefaultWithKeys.into());
     }
     check_fields(table, entry)?;
     if table.const_default {
-        return Err(Refusal::denied("the default action is const"));
+        return Err(Problem::ConstDefault.into());
     }
     let call = match entry.action.as_ref().map(|a| a.r#type.as_ref()) {
         None => None,
@@ -395,7 +380,7 @@ fn default_entry(
             }
             Some(decode_action(&table.actions, action, Place::Default)?)
         }
-        Some(_) => return Err(Refusal::invalid("the default entry takes an action")),
+        Some(_) => return Err(check::DEFAULT_IS_AN_ACTION.into()),
     };
     let mut note = note(entry, false);
     note.metadata.clone_from(&entry.metadata);

@@ -1,6 +1,6 @@
 //! Byte strings of the wire and bit strings of the executor (P4Runtime 1.5, section 8.3).
 
-use p4exec::value::Bits;
+use entries::{Bits, Bytestring as _};
 use quantities::PortId;
 
 use super::refusal::Refusal;
@@ -38,45 +38,14 @@ fn hex(bytes: &[u8]) -> String {
 /// # Errors
 /// A refusal that says which value and how wide it may be.
 pub fn decode(bytes: &[u8], shape: Shape) -> Result<Bits, Refusal> {
-    let Some(first) = bytes.first() else {
-        return Err(Refusal::out_of_range(format!(
-            "the value is empty; {} bits take at least one byte",
-            shape.width
-        )));
-    };
     if shape.signed {
         return decode_signed(bytes, shape.width);
     }
-    if bytes.len() <= 8 {
-        let value = bytes.iter().fold(0u64, |v, b| (v << 8) | u64::from(*b));
-        if shape.width < 64 && value >> shape.width != 0 {
-            return too_wide(bytes, shape);
-        }
-        return Ok(Bits::from_u64(shape.width, value));
-    }
-    let short = if *first == 0 {
-        p4runtime::bytestring::canonical(bytes)
-    } else {
-        bytes
-    };
-    let lead = short.first().map_or(8, |b| b.leading_zeros());
-    if (short.len() as u64 * 8).saturating_sub(u64::from(lead)) > u64::from(shape.width) {
-        return too_wide(bytes, shape);
-    }
-    Ok(Bits::from_bytes_be(shape.width, short))
-}
-
-fn too_wide<T>(bytes: &[u8], shape: Shape) -> Result<T, Refusal> {
-    let kind = if shape.signed { "signed " } else { "" };
-    Err(Refusal::out_of_range(format!(
-        "value {} does not fit {} {kind}bits",
-        hex(bytes),
-        shape.width
-    )))
+    Bits::decode(bytes, shape.width).map_err(|e| Refusal::out_of_range(e.to_string()))
 }
 
 fn decode_signed(bytes: &[u8], width: u32) -> Result<Bits, Refusal> {
-    let short = p4runtime::bytestring::decode_signed(bytes, width)
+    let short = p4runtime::bytestring::signed(bytes, width)
         .map_err(|e| Refusal::out_of_range(e.to_string()))?;
     let given = u32::try_from(short.len() * 8).unwrap_or(u32::MAX);
     Ok(Bits::from_bytes_be(given, short).resize_signed(width))

@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{
     types::{I32, I32X4, I64},
 };
 use cranelift_frontend::Variable;
-use p4ir::{Entity as _, MatchKind, TableId, VarId};
+use p4ir::{Entity as _, KeyKind, TableId, VarId};
 
 use super::words::Words;
 use super::{CONSTANT, Cut, Exits, FLAGS, Gen, Helper, Label, field};
@@ -129,7 +129,7 @@ impl<'p> Gen<'_, 'p> {
         for field in &program.tables[id].keys {
             let width = self.width(program.expr_type(field.expr));
             let value = self.eval(field.expr);
-            if field.kind == MatchKind::Selector {
+            if field.kind == KeyKind::Selector {
                 selector.push((value, width));
             } else if width > 0 {
                 key.extend(value.into_iter().rev());

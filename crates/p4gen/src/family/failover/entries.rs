@@ -23,7 +23,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use p4runtime::Bits;
+use entries::{Bits, Bytestring as _};
 use plan::Carrier;
 use plan::failover::{
     Action, Destination, Failover, LabelKind, Origin, PortMask, ReverseMatch, RuleRef, Target,
@@ -36,7 +36,7 @@ use super::tables::{FLOW_HASH_BITS, OutNames, STATUS, STATUS_HIGH};
 use super::{FailoverFeatures, HeaderState, NO_PORT, NO_REVERSE, names};
 use crate::capabilities::Architecture;
 use crate::entries::writer::{Writer, number};
-use crate::entries::{ActionCall, EntriesError, EntryAction, Key, Ports, Problem, SwitchEntries};
+use crate::entries::{EntriesError, EntryAction, Key, NamedCall, Ports, Problem, SwitchEntries};
 use crate::family::EntrySource;
 use crate::family::tagger::entries::{self as tagger, channel_code};
 use crate::layout::{STATUS_WORD_BITS, VERSION_KEY, action, table};
@@ -291,10 +291,7 @@ impl Build<'_> {
             return Ok(key.into_iter().collect());
         }
         let bits = self.features.port_bits.into();
-        Bits::from_uint(mask, bits).map_err(|source| Problem::Value {
-            what: format!("{STATUS} of {name}"),
-            source,
-        })?;
+        Bits::from_uint(mask, bits).map_err(|source| Problem::value(STATUS, name, source))?;
         let words = [STATUS, STATUS_HIGH]
             .into_iter()
             .zip(words(up).zip(words(mask)));
@@ -440,7 +437,7 @@ impl Build<'_> {
         self.to.ternary(table::RES_FORWARD, field, value, mask)
     }
 
-    fn rule_action(&self, action: &Action) -> Result<ActionCall, Problem> {
+    fn rule_action(&self, action: &Action) -> Result<NamedCall, Problem> {
         let Action::Forward { route, write } = action else {
             return self.to.call(action::NO_WAY, &[]);
         };
@@ -517,7 +514,7 @@ impl Build<'_> {
                 keys.extend(self.to.ternary(name, field, bits, bits)?);
             }
             self.to
-                .add(name, keys, Some(1), ActionCall::bare(action::ALIVE));
+                .add(name, keys, Some(1), NamedCall::bare(action::ALIVE));
         }
         for ways in numbers_of_ways(&self.to.entries) {
             for (hash, mask) in hashes(ways) {
@@ -546,7 +543,7 @@ fn numbers_of_ways(entries: &SwitchEntries) -> BTreeSet<u32> {
         .tables
         .iter()
         .filter_map(|entry| match &entry.action {
-            EntryAction::Direct(call) if call.action == action::ENCAPSULATE_FLOW => Some(call),
+            EntryAction::Call(call) if call.action == action::ENCAPSULATE_FLOW => Some(call),
             _ => None,
         });
     let ways = calls.filter_map(|call| {

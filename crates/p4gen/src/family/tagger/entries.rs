@@ -19,7 +19,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use p4runtime::Bits;
+use entries::{Bits, GroupId};
 use plan::failover::Action;
 use plan::{Carrier, CheckedPlan, ClassId, NewTag, PortSet, RuleForm, Tag, TagRule};
 use quantities::PortId;
@@ -34,7 +34,7 @@ use super::tables::RewriteNames;
 use super::{TaggerFeatures, maps};
 use crate::entries::writer::{Writer, number};
 use crate::entries::{
-    ActionCall, EntriesError, EntryAction, Group, Key, MatchValue, Member, Ports, Problem,
+    EntriesError, EntryAction, FieldMatch, Group, Key, Member, NamedCall, Ports, Problem,
     SwitchEntries,
 };
 use crate::family::EntrySource;
@@ -247,8 +247,12 @@ impl Build<'_> {
                 members: ids,
             });
             let key = self.to.exact(table::ECMP_GROUP, "group", id)?;
-            self.to
-                .push(table::ECMP_GROUP, vec![key], None, EntryAction::Group(id));
+            self.to.push(
+                table::ECMP_GROUP,
+                vec![key],
+                None,
+                EntryAction::Group(GroupId(id)),
+            );
             self.returns(id, hops)?;
             actions.push(
                 self.to
@@ -297,10 +301,10 @@ impl Build<'_> {
         address: u128,
         length: u8,
         action: ForwardAction,
-        groups: &[ActionCall],
+        groups: &[NamedCall],
     ) -> Result<(), Problem> {
         let value = self.to.value(table, "dst_addr", address)?;
-        let value = MatchValue::lpm(value, length.into());
+        let value = FieldMatch::lpm(&value, length.into());
         let call = match action {
             ForwardAction::Discard => self.to.call(action::DISCARD, &[])?,
             ForwardAction::Group(group) => {
@@ -317,7 +321,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn next_hop(&self, hop: NextHop) -> Result<ActionCall, Problem> {
+    fn next_hop(&self, hop: NextHop) -> Result<NamedCall, Problem> {
         let source = self.plan.topology().port_mac(self.switch, hop.port);
         let port = self.ports.device(hop.port);
         let values = [port.into(), number(source), number(hop.mac)];
@@ -424,7 +428,7 @@ impl Build<'_> {
     }
 
     /// ING_PRIO is that of the arriving tag, EG_PRIO that of the new one (TaggerDraft section 6.3).
-    fn classify(&self, rule: &TagRule) -> Result<ActionCall, Problem> {
+    fn classify(&self, rule: &TagRule) -> Result<NamedCall, Problem> {
         let tagging = self.plan.tagging();
         match rule.new_tag {
             NewTag::Lossy => self.to.call(action::LOSSY, &[]),
@@ -437,7 +441,7 @@ impl Build<'_> {
         }
     }
 
-    fn rewrite(&self, rule: &TagRule) -> Result<ActionCall, Problem> {
+    fn rewrite(&self, rule: &TagRule) -> Result<NamedCall, Problem> {
         match rule.new_tag {
             NewTag::Lossy => self.to.call(self.names.set_lossy_code, &[]),
             NewTag::Lossless(tag) => {
@@ -457,7 +461,7 @@ impl Build<'_> {
     fn class_key(&self, name: &str, class: Option<ClassId>) -> Result<Option<Key>, Problem> {
         let Some(class) = class else { return Ok(None) };
         let value = self.to.value(name, "class", class.get().into())?;
-        let value = MatchValue::ternary(&value, Bits::ones(value.width()));
+        let value = FieldMatch::ternary(&value, Bits::ones(value.width()));
         Ok(value.map(|value| Key {
             field: "class".into(),
             value,
@@ -505,10 +509,10 @@ impl Build<'_> {
         for bit in 0..width {
             let inside = u16::try_from(bit).is_ok_and(|port| ports.contains(PortId::new(port)));
             if !inside {
-                outside.set_bit(bit);
+                outside = outside.with_bit(bit);
             }
         }
-        let value = MatchValue::ternary(&Bits::zero(width), outside);
+        let value = FieldMatch::ternary(&Bits::zero(width), outside);
         Ok(value.map(|value| Key {
             field: field.into(),
             value,
@@ -533,9 +537,8 @@ impl Build<'_> {
                         value: port.to_string(),
                     });
                 }
-                let mut bits = Bits::zero(width.into());
-                bits.set_bit(port.get().into());
-                let call = ActionCall {
+                let bits = Bits::zero(width.into()).with_bit(port.get().into());
+                let call = NamedCall {
                     action: action.into(),
                     params: vec![("bits".into(), bits)],
                 };
@@ -558,5 +561,5 @@ fn count(others: usize) -> Result<u32, Problem> {
 }
 
 fn no_code(tag: &plan::Tag) -> Problem {
-    Problem::P4Info(format!("the carrier has no code for tag {tag}"))
+    Problem::missing(format!("the carrier has no code for tag {tag}"))
 }

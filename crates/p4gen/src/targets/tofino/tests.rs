@@ -32,7 +32,7 @@ fn failover_of_bfrt(
     name: &str,
     layout: &crate::layout::Layout,
 ) -> crate::entries::SwitchEntries {
-    use crate::entries::{EntryAction, MatchValue, bfrt};
+    use crate::entries::{Bytestring as _, EntryAction, FieldMatch, bfrt};
     use crate::layout::{action, table};
 
     let info = opened.read_text(&opened.manifest().program.p4info).unwrap();
@@ -50,17 +50,17 @@ fn failover_of_bfrt(
         }
         for key in &mut entry.keys {
             assert_ne!(key.field, "port_status_high");
-            if let ("port_status", MatchValue::Ternary { value, mask }) =
+            if let ("port_status", FieldMatch::Ternary { value, mask }) =
                 (key.field.as_ref(), &mut key.value)
             {
                 let field = layout.table(&entry.table).unwrap().field("port_status");
                 let width = u32::from(field.unwrap().bits);
                 for bits in [value, mask] {
-                    *bits = p4runtime::Bits::from_uint(bits.to_u128().unwrap(), width).unwrap();
+                    *bits = entries::Bits::from_uint(bits.to_u128().unwrap(), width).unwrap();
                 }
             }
         }
-        if let EntryAction::Direct(call) = &mut entry.action {
+        if let EntryAction::Call(call) = &mut entry.action {
             if call.action == action::INGRESS_DECAPSULATE {
                 call.action = action::DECAPSULATE.into();
             }
@@ -118,8 +118,12 @@ fn a_failover_plan_has_the_same_entries_on_every_target() {
             let text = v1model.read_text(&switch.entries_txtpb()).unwrap();
             let mut ours = write_request::read_text(name, &text, &index).unwrap();
             let mut theirs = failover_of_bfrt(&tna, name, &layout);
-            theirs.arrange(&index).unwrap();
-            ours.arrange(&index).unwrap();
+            crate::entries::Catalog::of_p4info(index.info())
+                .arrange(&mut theirs)
+                .unwrap();
+            crate::entries::Catalog::of_p4info(index.info())
+                .arrange(&mut ours)
+                .unwrap();
             assert_eq!(ours, theirs, "{name}, {:?}", options.scheme);
             let text = |opened: &BuildDirectory| opened.read_text(&switch.bfrt_json()).unwrap();
             assert_eq!(text(&tna), text(&tna2), "{name}");

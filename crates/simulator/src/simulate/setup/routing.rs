@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use entries::{Bits, Bytestring as _};
 use p4gen::capabilities::Capabilities;
 use p4gen::entries::{
-    ActionCall, EntriesError, EntryAction, Key, MatchValue, SwitchEntries, TableEntry,
+    EntriesError, EntryAction, FieldMatch, Key, NamedCall, SwitchEntries, TableEntry,
 };
 use p4gen::family::{self, EntrySource, ProgramFeatures};
 use p4gen::layout::{CHANNEL_KEY, Layout, MatchKind, VERSION_KEY, action, table};
-use p4runtime::Bits;
 use plan::{CheckedPlan, NewTag};
 use quantities::{PortId, Priority};
 use topology::routes::RouteError;
@@ -216,7 +216,7 @@ impl Routing {
         hop: ByHand,
     ) -> Result<(), RerouteError> {
         let value = bits(u32::from(address).into(), 32)?;
-        let keys: Vec<Key> = MatchValue::lpm(value, 32)
+        let keys: Vec<Key> = FieldMatch::lpm(&value, 32)
             .map(|value| Key {
                 field: "dst_addr".into(),
                 value,
@@ -232,7 +232,7 @@ impl Routing {
             table: table::IPV4_ROUTE.into(),
             keys,
             priority: None,
-            action: EntryAction::Direct(self.call(action::NEXT_HOP, &values)?),
+            action: EntryAction::Call(self.call(action::NEXT_HOP, &values)?),
             is_default: false,
         });
         Ok(())
@@ -276,7 +276,7 @@ impl Routing {
                 let exact = |field: &'static str, value: u128| {
                     Ok::<_, RerouteError>(Key {
                         field: field.into(),
-                        value: MatchValue::Exact(bits(value, width(field))?),
+                        value: FieldMatch::Exact(bits(value, width(field))?),
                     })
                 };
                 let tag_key = exact("tag", code)?;
@@ -295,7 +295,7 @@ impl Routing {
                             table: name.into(),
                             keys: keys.iter().cloned().chain(more).collect(),
                             priority: spec.has_priority().then_some(1),
-                            action: EntryAction::Direct(call.clone()),
+                            action: EntryAction::Call(call.clone()),
                             is_default: false,
                         });
                     }
@@ -346,13 +346,13 @@ impl Routing {
         std::iter::once(0).chain(codes.map(|code| code.get().into()))
     }
 
-    fn call(&self, name: &'static str, values: &[u128]) -> Result<ActionCall, RerouteError> {
+    fn call(&self, name: &'static str, values: &[u128]) -> Result<NamedCall, RerouteError> {
         let action = self.layout.action(name).ok_or(RerouteError::Layout(name))?;
         let mut params = Vec::with_capacity(values.len());
         for (param, &value) in action.params.iter().zip(values) {
             params.push((param.name.into(), bits(value, param.bits.into())?));
         }
-        Ok(ActionCall {
+        Ok(NamedCall {
             action: name.into(),
             params,
         })

@@ -44,7 +44,9 @@ fn all_formats_of_a_build_carry_the_same_and_packets_cross_it() {
                 runtime_json::read(&switch.name, &read(&switch.runtime_json()), &index).unwrap();
             let mut of_commands = commands::read(&switch.name, &texts, &index).unwrap();
             for entries in [&mut of_text, &mut of_json, &mut of_commands] {
-                entries.arrange(&index).unwrap();
+                p4gen::entries::Catalog::of_p4info(index.info())
+                    .arrange(entries)
+                    .unwrap();
             }
             assert_eq!(of_text, of_json, "{name}");
             assert_eq!(of_text, of_commands, "{name}");

@@ -81,7 +81,7 @@ fn no_packet_sees_a_mixture_of_two_plans() {
         olds.iter()
             .flat_map(|e| &e.tables)
             .any(|e| match &e.action {
-                p4gen::entries::EntryAction::Direct(call) => call.action == action::FROM_HOST,
+                p4gen::entries::EntryAction::Call(call) => call.action == action::FROM_HOST,
                 _ => false,
             })
     );
