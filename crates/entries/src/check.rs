@@ -135,7 +135,7 @@ pub fn priority(needs_priority: bool, given: Option<i32>) -> Result<i32, Problem
     match (needs_priority, given) {
         (true, Some(priority)) if priority > 0 => Ok(priority),
         (true, _) => Err(Problem::PriorityMissing),
-        (false, Some(_)) => Err(Problem::PriorityUnexpected),
+        (false, Some(priority)) => Err(Problem::PriorityUnexpected(priority)),
         (false, None) => Ok(0),
     }
 }

@@ -59,8 +59,8 @@
 //! entries.tables[0].priority = Some(7);
 //! assert_eq!(
 //!     entries::resolve(&program, &entries).unwrap_err().to_string(),
-//!     "s1, entry 0 (I.routes): the table has only exact and LPM match fields; leave the priority \
-//!      out"
+//!     "s1, entry 0 (I.routes): the table has only exact and LPM match fields; leave out the \
+//!      priority 7"
 //! );
 //! # Ok::<(), entries::EntryError>(())
 //! ```

@@ -89,10 +89,10 @@ pub enum Problem {
     )]
     PriorityMissing,
     /// The table has no priorities.
-    #[error("the table has only exact and LPM match fields; leave the priority out")]
-    PriorityUnexpected,
+    #[error("the table has only exact and LPM match fields; leave out the priority {0}")]
+    PriorityUnexpected(i32),
     /// The table does not list the action, or not for this use.
-    #[error("{action} is not an action for {usage} of this table; there are: {allowed}")]
+    #[error("the table has no action {action} for {usage}; it has {allowed}")]
     ActionNotAllowed {
         /// The action.
         action: String,
@@ -103,8 +103,8 @@ pub enum Problem {
         /// Whether the table lists the action for the other use.
         listed: bool,
     },
-    /// A parameter has no value.
-    #[error("the parameter {param} of {action} has no value")]
+    /// A parameter is missing.
+    #[error("the parameter `{param}` of {action} is missing")]
     ParamMissing {
         /// The action.
         action: String,

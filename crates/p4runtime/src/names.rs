@@ -23,7 +23,7 @@ pub enum NameError {
         known: Vec<String>,
     },
     /// No object of that kind has this id.
-    #[error("the program has no {kind} with id {id:#010x}")]
+    #[error("the program has no {kind} with id {id} ({id:#010x})")]
     UnknownId {
         /// "table", "action", ...
         kind: &'static str,

@@ -262,14 +262,14 @@ fn a_wrong_entry_is_refused_in_the_same_words_everywhere() {
     let wrong = [
         (
             wish("I.plain", vec![("h.kind.a", exact(0x1ff))]),
-            "the match field `h.kind.a`: the value 0x01ff needs 9 bits where 8 are allowed",
+            "the match field `h.kind.a`: the value 0x01ff does not fit 8 bits; it needs 9",
         ),
         (
             Wish {
                 args: vec![("port", 600)],
                 ..plain()
             },
-            "the parameter `port` of I.to: the value 0x0258 needs 10 bits where 9 are allowed",
+            "the parameter `port` of I.to: the value 0x0258 does not fit 9 bits; it needs 10",
         ),
         (
             wish("I.plain", vec![("h.kind.a", prefix)]),
@@ -293,7 +293,7 @@ fn a_wrong_entry_is_refused_in_the_same_words_everywhere() {
                 args: vec![],
                 ..plain()
             },
-            "is not an action for entries of this table; there are: I.to",
+            " for entries; it has I.to",
         ),
         (
             Wish {
@@ -301,14 +301,14 @@ fn a_wrong_entry_is_refused_in_the_same_words_everywhere() {
                 args: vec![],
                 ..plain()
             },
-            "NoAction is not an action for entries of this table; there are: I.to",
+            "the table has no action NoAction for entries; it has I.to",
         ),
         (
             Wish {
                 args: vec![],
                 ..plain()
             },
-            "the parameter port of I.to has no value",
+            "the parameter `port` of I.to is missing",
         ),
     ];
     let mut bench = Bench::new();
@@ -335,7 +335,7 @@ fn what_the_program_does_not_have_is_named() {
     }
     let said = bench.switch(&unknown);
     assert!(
-        said.ends_with("the program has no table with id 0x02123456"),
+        said.ends_with("the program has no table with id 34747478 (0x02123456)"),
         "{said}"
     );
     let unknown = Wish {

@@ -37,7 +37,7 @@ pub fn decode_action(
         Place::Default => choice.as_default,
     };
     let Some(found) = choice.filter(allowed) else {
-        let id = || format!("{:#010x}", given.action_id);
+        let id = || format!("{0} ({0:#010x})", given.action_id);
         let name = choice.map_or_else(id, |choice| choice.schema.name.clone());
         let names = choices.iter().filter(allowed);
         let names = names.map(|choice| choice.schema.name.as_str());
