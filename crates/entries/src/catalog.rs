@@ -156,34 +156,29 @@ impl Catalog {
             size: 0,
             max_group_size: 0,
         };
-        let mut catalog = Self {
+        Self {
             tables: program.tables.iter().map(|(_, t)| table(t)).collect(),
             actions: program.actions.iter().map(|(_, a)| action(a)).collect(),
             profiles: profiles.iter().map(profile).collect(),
-            ..Self::default()
-        };
-        catalog.index();
-        catalog
+            tables_by_name: index(program.tables.iter().map(|(_, t)| (t.name.as_str(), ""))),
+            actions_by_name: index(program.actions.iter().map(|(_, a)| (a.name.as_str(), ""))),
+            profiles_by_name: index(profiles.iter().map(|(_, p)| (p.name.as_str(), ""))),
+        }
     }
 
     /// What entries can name according to P4Info. Objects are found by name and by alias
     /// (P4Runtime 1.5, section 6.1).
     #[must_use]
     pub fn of_p4info(given: &P4Info) -> Self {
-        let head = |preamble: &Option<info::Preamble>| {
-            let head = preamble.as_ref();
-            head.map_or_else(Default::default, |p| (p.name.clone(), p.id))
-        };
         let profile_ids = given.action_profiles.iter().map(info::ActionProfile::id);
         let profile_ids: Vec<u32> = profile_ids.collect();
         let numbers = given.actions.iter().map(info::Action::id).enumerate();
         let numbers: BTreeMap<u32, usize> = numbers.map(|(at, id)| (id, at)).collect();
         let table = |table: &info::Table| {
-            let (name, id) = head(&table.preamble);
             let offer = |offer: &info::ActionRef| info_offer(&numbers, offer);
             Table {
-                name,
-                id,
+                name: table.name().to_owned(),
+                id: table.id(),
                 fields: table.match_fields.iter().map(info_field).collect(),
                 actions: table.action_refs.iter().filter_map(offer).collect(),
                 profile: profile_ids
@@ -195,63 +190,33 @@ impl Catalog {
             }
         };
         let action = |action: &info::Action| {
-            let (name, id) = head(&action.preamble);
             let params = action.params.iter().map(|param| Param {
                 name: param.name.clone(),
                 id: param.id,
                 width: width(param.bitwidth),
             });
-            let params = params.collect();
-            Action { name, id, params }
-        };
-        let profile = |profile: &info::ActionProfile| {
-            let (name, id) = head(&profile.preamble);
-            Profile {
-                name,
-                id,
-                object: None,
-                with_selector: profile.with_selector,
-                size: u64::try_from(profile.size).unwrap_or(0),
-                max_group_size: u64::try_from(profile.max_group_size).unwrap_or(0),
+            Action {
+                name: action.name().to_owned(),
+                id: action.id(),
+                params: params.collect(),
             }
         };
-        let mut catalog = Self {
+        let profile = |profile: &info::ActionProfile| Profile {
+            name: profile.name().to_owned(),
+            id: profile.id(),
+            object: None,
+            with_selector: profile.with_selector,
+            size: u64::try_from(profile.size).unwrap_or(0),
+            max_group_size: u64::try_from(profile.max_group_size).unwrap_or(0),
+        };
+        Self {
             tables: given.tables.iter().map(table).collect(),
             actions: given.actions.iter().map(action).collect(),
             profiles: given.action_profiles.iter().map(profile).collect(),
-            ..Self::default()
-        };
-        catalog.index();
-        let alias = |preamble: &Option<info::Preamble>| {
-            let head = preamble.as_ref();
-            head.map(|p| p.alias.clone())
-                .filter(|alias| !alias.is_empty())
-        };
-        aliases(
-            &mut catalog.tables_by_name,
-            given.tables.iter().map(|t| alias(&t.preamble)),
-        );
-        aliases(
-            &mut catalog.actions_by_name,
-            given.actions.iter().map(|a| alias(&a.preamble)),
-        );
-        let profiles = given.action_profiles.iter();
-        aliases(
-            &mut catalog.profiles_by_name,
-            profiles.map(|p| alias(&p.preamble)),
-        );
-        catalog
-    }
-
-    /// The first of a name stands for it: a program that was compiled for BMv2 has one action for
-    /// each table that offers it.
-    fn index(&mut self) {
-        let names = self.tables.iter().map(|t| Some(t.name.clone()));
-        aliases(&mut self.tables_by_name, names);
-        let names = self.actions.iter().map(|a| Some(a.name.clone()));
-        aliases(&mut self.actions_by_name, names);
-        let names = self.profiles.iter().map(|p| Some(p.name.clone()));
-        aliases(&mut self.profiles_by_name, names);
+            tables_by_name: index(given.tables.iter().map(|t| names(&t.preamble))),
+            actions_by_name: index(given.actions.iter().map(|a| names(&a.preamble))),
+            profiles_by_name: index(given.action_profiles.iter().map(|p| names(&p.preamble))),
+        }
     }
 
     /// The place of a table in [`Catalog::tables`].
@@ -282,12 +247,27 @@ impl Catalog {
     }
 }
 
-fn aliases(by_name: &mut BTreeMap<String, usize>, names: impl Iterator<Item = Option<String>>) {
-    for (at, name) in names.enumerate() {
-        if let Some(name) = name {
-            by_name.entry(name).or_insert(at);
+/// Places by name and by alias. The first of a name stands for it: a program that was compiled for
+/// BMv2 has one action for each table that offers it. A name goes before an alias.
+fn index<'a>(names: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, usize> {
+    let (names, aliases): (Vec<&str>, Vec<&str>) = names.unzip();
+    let mut places = BTreeMap::new();
+    for (place, name) in names
+        .into_iter()
+        .enumerate()
+        .chain(aliases.into_iter().enumerate())
+    {
+        if !name.is_empty() {
+            places.entry(name.to_owned()).or_insert(place);
         }
     }
+    places
+}
+
+/// Name and alias.
+fn names(preamble: &Option<info::Preamble>) -> (&str, &str) {
+    let head = preamble.as_ref();
+    head.map_or(("", ""), |p| (p.name.as_str(), p.alias.as_str()))
 }
 
 fn place(

@@ -18,7 +18,16 @@ pub fn value(value: &Bits, width: u32, what: impl FnOnce() -> String) -> Result<
     if value.width() <= width || fitted.resize_unsigned(value.width()) == *value {
         return Ok(fitted);
     }
-    Bits::decode(&value.to_bytes_be(), width).map_err(|source| Problem::Value {
+    bytes(&value.to_bytes_be(), width, what)
+}
+
+/// A value of P4Runtime's bytes (P4Runtime 1.5, section 8.3) at the width of its match field or
+/// parameter.
+///
+/// # Errors
+/// [`Problem::Value`] if it is empty or does not fit; `what` says what it is a value of.
+pub fn bytes(bytes: &[u8], width: u32, what: impl FnOnce() -> String) -> Result<Bits, Problem> {
+    Bits::decode(bytes, width).map_err(|source| Problem::Value {
         what: what(),
         source,
     })
@@ -81,18 +90,26 @@ pub fn field_match(
         }
         FieldMatch::Range { low, high } => {
             let (low, high) = (fit(low)?, fit(high)?);
-            if low > high {
-                let (low, high) = (low.to_string(), high.to_string());
-                return Err(Problem::EmptyRange {
-                    field: name(),
-                    low,
-                    high,
-                });
-            }
+            range(field, &low, &high)?;
             FieldMatch::range(low, high)
         }
     };
     normal.ok_or_else(|| Problem::DontCareWritten(name()))
+}
+
+/// A range of at least one value.
+///
+/// # Errors
+/// [`Problem::EmptyRange`].
+pub fn range(field: &str, low: &Bits, high: &Bits) -> Result<(), Problem> {
+    if low <= high {
+        return Ok(());
+    }
+    Err(Problem::EmptyRange {
+        field: field.to_owned(),
+        low: low.to_string(),
+        high: high.to_string(),
+    })
 }
 
 /// A match of another kind is given.
@@ -166,18 +183,23 @@ pub fn not_allowed<'a>(
 }
 
 /// The table's actions are members of a profile, and the entry gives an action.
-pub const NAME_A_MEMBER: Problem = Problem::Indirection(
-    "the table's actions are members of a profile; refer to a member or group",
-);
+pub const NAME_A_MEMBER: Problem =
+    Problem::Rule("the table's actions are members of a profile; refer to a member or group");
 
 /// The table has no profile, and the entry gives a member or group.
 pub const GIVE_AN_ACTION: Problem =
-    Problem::Indirection("the table has no action profile; give it an action");
+    Problem::Rule("the table has no action profile; give it an action");
 
 /// A default entry gives a member or group.
 pub const DEFAULT_IS_AN_ACTION: Problem =
-    Problem::Indirection("the default entry has an action, not a member or group");
+    Problem::Rule("the default entry has an action, not a member or group");
 
 /// The profile has no groups.
-pub const NO_SELECTOR: Problem =
-    Problem::Indirection("the profile has no selector, so it has no groups");
+pub const NO_SELECTOR: Problem = Problem::Rule("the profile has no selector, so it has no groups");
+
+/// The table has no key, and the entry is not the default entry.
+pub const NO_KEY: Problem = Problem::Rule("the table has no key, so it has a default entry only");
+
+/// The default entry has match fields or a priority.
+pub const DEFAULT_WITH_KEYS: Problem =
+    Problem::Rule("a default entry has neither match fields nor a priority");

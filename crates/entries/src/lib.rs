@@ -11,7 +11,7 @@
 //! | `p4gen` | makes [`SwitchEntries`] of a plan, reads and writes them in every format |
 //! | `simulator` | installs them in the switches of a network: [`resolve`] |
 //! | `stf` | installs the entries of case files, one by one: [`Catalog::resolve_entry`] |
-//! | `switchd` | holds entries of P4Runtime against the same rules: [`check`] |
+//! | `switchd` | reads and writes entries of P4Runtime, by the same rules: [`message`], [`check`] |
 //!
 //! A wrong entry is refused in the same words by all of them.
 //!
@@ -70,6 +70,7 @@
 mod bytestring;
 pub mod catalog;
 pub mod check;
+pub mod message;
 mod model;
 mod problem;
 mod resolve;

@@ -114,21 +114,17 @@ pub enum Problem {
     /// A parameter has two values.
     #[error("the parameter {0} is given twice")]
     ParamTwice(String),
-    /// The table's actions are members of a profile, or they are not.
+    /// The entry breaks a rule of its kind; [`check`] has the rules of tables.
+    ///
+    /// [`check`]: crate::check
     #[error("{0}")]
-    Indirection(&'static str),
+    Rule(&'static str),
     /// The program declares the entries `const`.
     #[error("the entries of the table are const: the program alone decides them")]
     ConstEntries,
     /// The program declares the default action `const`.
     #[error("the default action of the table is const: the program alone decides it")]
     ConstDefault,
-    /// A table without a key has no entries.
-    #[error("the table has no key, so it has a default entry only")]
-    NoKey,
-    /// A default entry has keys or a priority.
-    #[error("a default entry has neither match fields nor a priority")]
-    DefaultWithKeys,
     /// The entry or group refers to a member or group that is not there.
     #[error("there is no {kind} {id} in {profile}")]
     NoSuchMember {
@@ -152,9 +148,6 @@ pub enum Problem {
         /// The id that is there.
         found: u32,
     },
-    /// A multicast group or clone session has an id that its kind cannot have, or has it twice.
-    #[error("{0}")]
-    Replication(&'static str),
     /// A table or profile has more entries than the program gives it room.
     #[error("{what} has room for {size} and gets {count}")]
     Full {

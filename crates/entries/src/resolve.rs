@@ -309,7 +309,7 @@ impl Catalog {
         let table = &self.tables[place];
         let keys = resolve_keys(entry, table)?;
         let priority = match entry.is_default {
-            true if entry.priority.is_some() => return Err(Problem::DefaultWithKeys),
+            true if entry.priority.is_some() => return Err(check::DEFAULT_WITH_KEYS),
             true => 0,
             false => check::priority(table.needs_priority(), entry.priority)?,
         };
@@ -511,7 +511,7 @@ fn resolve_keys(entry: &TableEntry, table: &Table) -> Result<Vec<Option<FieldMat
     if entry.is_default {
         return match entry.keys.is_empty() && table.const_default {
             true => Err(Problem::ConstDefault),
-            false if !entry.keys.is_empty() => Err(Problem::DefaultWithKeys),
+            false if !entry.keys.is_empty() => Err(check::DEFAULT_WITH_KEYS),
             false => Ok(Vec::new()),
         };
     }
@@ -519,7 +519,7 @@ fn resolve_keys(entry: &TableEntry, table: &Table) -> Result<Vec<Option<FieldMat
         return Err(Problem::ConstEntries);
     }
     if table.fields.is_empty() {
-        return Err(Problem::NoKey);
+        return Err(check::NO_KEY);
     }
     for (at, key) in entry.keys.iter().enumerate() {
         if !table.fields.iter().any(|field| field.name == key.field) {
@@ -558,7 +558,7 @@ fn check_replication(entries: &SwitchEntries) -> Result<(), EntryError> {
         if session.multicast_group.is_some() {
             let why = "a clone session names its copies, not a multicast group";
             let at = format!("{}, clone session {id}", entries.switch);
-            return Err(Problem::Replication(why).at(at));
+            return Err(Problem::Rule(why).at(at));
         }
     }
     let sessions = entries.clone_sessions.iter();
@@ -583,7 +583,7 @@ fn check_replicas<'a>(
         } else {
             continue;
         };
-        return Err(Problem::Replication(problem).at(format!("{switch}, {kind} {id}")));
+        return Err(Problem::Rule(problem).at(format!("{switch}, {kind} {id}")));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ pub enum BytestringError {
     #[error("the byte string is empty; write zero as one 00 byte")]
     Empty,
     /// The value needs more bits than there are.
-    #[error("the value {value} does not fit {width} bits; it needs {needed}")]
+    #[error("the value {value} does not fit {width} bits: it needs {needed} bits")]
     TooWide {
         /// The value, in hexadecimal.
         value: String,
@@ -181,7 +181,7 @@ mod tests {
         let wide = unsigned(&[1, 0xff], 8).unwrap_err();
         assert_eq!(
             wide.to_string(),
-            "the value 0x01ff does not fit 8 bits; it needs 9"
+            "the value 0x01ff does not fit 8 bits: it needs 9 bits"
         );
         assert!(BytestringError::Empty.to_string().contains("one 00 byte"));
     }

@@ -113,14 +113,8 @@ pub(crate) fn field_match(field: &KeyField, given: &Match) -> Result<Option<Fiel
             prefix(&bits(n), width, prefix_len)
         }
         (MatchKind::Lpm, Match::Prefix(n, len)) => prefix(&bits(n), width, *len),
-        (MatchKind::Range, Match::Range(low, high)) => {
-            let range = |bits: &Bits| bits.resize_unsigned(bits.width().max(width));
-            FieldMatch::range(range(&bits(low)), range(&bits(high)))
-        }
-        (MatchKind::Range, Match::Value(n)) if !n.has_stars => {
-            let value = bits(n).resize_unsigned(bits(n).width().max(width));
-            FieldMatch::range(value.clone(), value)
-        }
+        (MatchKind::Range, Match::Range(low, high)) => range(bits(low), bits(high), width),
+        (MatchKind::Range, Match::Value(n)) if !n.has_stars => range(bits(n), bits(n), width),
         (_, Match::Value(n)) if n.has_stars => return Err(wrong("ternary")),
         (_, Match::Value(_)) => return Err(wrong("exact")),
         (_, Match::Prefix(..)) => return Err(wrong("lpm")),
@@ -138,6 +132,14 @@ fn prefix(value: &Bits, width: u32, prefix_len: u32) -> Option<FieldMatch> {
         });
     }
     FieldMatch::lpm(&value.resize_unsigned(width), prefix_len)
+}
+
+/// A range; a bound that is too wide is refused later.
+fn range(low: Bits, high: Bits, width: u32) -> Option<FieldMatch> {
+    if low.width().max(high.width()) > width {
+        return Some(FieldMatch::Range { low, high });
+    }
+    FieldMatch::range(low.resize_unsigned(width), high.resize_unsigned(width))
 }
 
 /// Two rates: committed, then peak. BMv2 asks that they rise.

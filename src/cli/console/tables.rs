@@ -1,12 +1,13 @@
 //! `table_*` and `show_*`.
 
-use entries::{Bits, Bytestring as _};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use entries::catalog::match_kind;
+use entries::{Bits, Bytestring as _, MatchKind};
 use p4gen::entries::{commands, write_request};
 use p4runtime::P4InfoIndex;
-use p4runtime::p4::config::v1::{MatchField, Table, action_ref, match_field};
+use p4runtime::p4::config::v1::{MatchField, Table, action_ref};
 use p4runtime::p4::v1::{self, entity::Entity, field_match::FieldMatchType, table_action, update};
 
 use super::{Outcome, Session, handle, help, number};
@@ -379,17 +380,7 @@ fn find<'a>(index: &'a P4InfoIndex, name: &str) -> Outcome<&'a Table> {
 }
 
 fn kind_name(field: &MatchField) -> &'static str {
-    use match_field::MatchType;
-    match field.r#match {
-        Some(match_field::Match::MatchType(kind)) => match MatchType::try_from(kind) {
-            Ok(MatchType::Lpm) => "lpm",
-            Ok(MatchType::Ternary) => "ternary",
-            Ok(MatchType::Range) => "range",
-            Ok(MatchType::Optional) => "optional",
-            _ => "exact",
-        },
-        _ => "other",
-    }
+    match_kind(field).map_or("other", MatchKind::name)
 }
 
 fn describe_table(index: &P4InfoIndex, table: &Table) -> String {

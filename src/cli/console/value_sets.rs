@@ -1,10 +1,11 @@
 //! `pvs_*` and `show_pvs`: parser value sets. simple_switch_CLI gives all fields of a member as one
 //! number, the first field in its highest bits; P4Runtime has one match per field.
 
+use entries::catalog::match_kind;
+use entries::{Bits, Bytestring as _, FieldMatch, MatchKind, message};
 use num_bigint::BigUint;
-use p4runtime::bytestring::canonical;
-use p4runtime::p4::config::v1::{MatchField, ValueSet, match_field};
-use p4runtime::p4::v1::{self, FieldMatch, entity::Entity, field_match, update};
+use p4runtime::p4::config::v1::{MatchField, ValueSet};
+use p4runtime::p4::v1::{self, entity::Entity, field_match, update};
 
 use super::{Outcome, Session, help};
 
@@ -98,12 +99,12 @@ fn name_of(set: &ValueSet) -> &str {
     set.preamble.as_ref().map_or("", |p| p.name.as_str())
 }
 
-fn width_of(field: &MatchField) -> usize {
-    usize::try_from(field.bitwidth).unwrap_or(0)
+fn width_of(field: &MatchField) -> u32 {
+    u32::try_from(field.bitwidth).unwrap_or(0)
 }
 
 fn describe(set: &ValueSet) -> String {
-    let width: usize = set.r#match.iter().map(width_of).sum();
+    let width: u32 = set.r#match.iter().map(width_of).sum();
     format!(
         "{:<30} [{width} bits, {} values at most]\n",
         name_of(set),
@@ -113,14 +114,13 @@ fn describe(set: &ValueSet) -> String {
 
 /// The member that a number stands for.
 fn member(set: &ValueSet, text: &str) -> Outcome<v1::ValueSetMember> {
-    use match_field::{Match, MatchType};
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => BigUint::parse_bytes(digits.as_bytes(), 16),
         None => BigUint::parse_bytes(text.as_bytes(), 10),
     };
     let mut value = parsed.ok_or_else(|| format!("'{text}' is not a number"))?;
-    let width: usize = set.r#match.iter().map(width_of).sum();
-    if value.bits() > width as u64 {
+    let width: u32 = set.r#match.iter().map(width_of).sum();
+    if value.bits() > u64::from(width) {
         return Err(format!(
             "'{text}' needs more than the {width} bits of {}",
             name_of(set)
@@ -130,35 +130,25 @@ fn member(set: &ValueSet, text: &str) -> Outcome<v1::ValueSetMember> {
     let mut matches = Vec::new();
     for field in set.r#match.iter().rev() {
         let width = width_of(field);
-        let ones = (BigUint::from(1u8) << width) - 1u8;
-        let bytes = |number: &BigUint| canonical(&number.to_bytes_be()).to_vec();
-        let part = bytes(&(&value & &ones));
+        let part = Bits::from_biguint(width, &value);
         value >>= width;
-        let kind = match field.r#match {
-            Some(Match::MatchType(kind)) => MatchType::try_from(kind).ok(),
-            _ => None,
-        };
-        let kind = match kind {
-            Some(MatchType::Ternary) => {
-                field_match::FieldMatchType::Ternary(field_match::Ternary {
-                    value: part,
-                    mask: bytes(&ones),
-                })
-            }
-            Some(MatchType::Lpm) => field_match::FieldMatchType::Lpm(field_match::Lpm {
+        let given = match match_kind(field) {
+            Some(MatchKind::Ternary) => FieldMatch::Ternary {
                 value: part,
-                prefix_len: field.bitwidth,
-            }),
-            Some(MatchType::Range) => field_match::FieldMatchType::Range(field_match::Range {
+                mask: Bits::ones(width),
+            },
+            Some(MatchKind::Lpm) => FieldMatch::Lpm {
+                value: part,
+                prefix_len: width,
+            },
+            Some(MatchKind::Range) => FieldMatch::Range {
                 low: part.clone(),
                 high: part,
-            }),
-            _ => field_match::FieldMatchType::Exact(field_match::Exact { value: part }),
+            },
+            Some(MatchKind::Optional) => FieldMatch::Optional(Some(part)),
+            Some(MatchKind::Exact) | None => FieldMatch::Exact(part),
         };
-        matches.push(FieldMatch {
-            field_id: field.id,
-            field_match_type: Some(kind),
-        });
+        matches.extend(message::write(field.id, &given, Bits::canonical));
     }
     matches.reverse();
     Ok(v1::ValueSetMember { r#match: matches })
@@ -176,14 +166,15 @@ fn text_of(set: &ValueSet, member: &v1::ValueSetMember) -> String {
             Some(field_match::FieldMatchType::Range(m)) => &m.low,
             _ => continue,
         };
-        let rest: usize = width_of(field);
-        whole = (whole << rest) | BigUint::from_bytes_be(value);
+        whole = (whole << width_of(field)) | BigUint::from_bytes_be(value);
     }
     format!("{whole:#x}")
 }
 
 #[cfg(test)]
 mod tests {
+    use p4runtime::p4::config::v1::match_field;
+
     use super::*;
 
     fn set(widths: &[i32]) -> ValueSet {

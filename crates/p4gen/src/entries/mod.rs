@@ -87,7 +87,7 @@ fn packet_length(switch: &str, id: u32, session: &CloneSession) -> Result<u16, E
     u16::try_from(session.truncate_to.unwrap_or(0)).map_err(|_| {
         let why = "clones are cut to 65535 bytes at most";
         let at = format!("{switch}, clone session {id}");
-        ::entries::Problem::Replication(why).at(at).into()
+        ::entries::Problem::Rule(why).at(at).into()
     })
 }
 

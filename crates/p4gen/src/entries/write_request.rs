@@ -6,19 +6,18 @@
 //! inserted (P4Runtime 1.5, 9.1.3). Values are in canonical form. Device and election ids belong
 //! to the session and are left for the client to fill in.
 
-use entries::catalog::{Field, match_kind};
-use entries::{Bytestring as _, Catalog, Problem, Resolved, ResolvedCall, check};
-use p4runtime::p4::config::v1::MatchField;
-use p4runtime::p4::v1::{self, entity, field_match, packet_replication_engine_entry, replica};
+use entries::catalog::match_kind;
+use entries::{Bytestring as _, Catalog, Problem, Resolved, ResolvedCall, check, message};
+use p4runtime::p4::v1::{self, entity, packet_replication_engine_entry, replica};
 use p4runtime::p4::v1::{table_action, update};
 use p4runtime::{P4InfoIndex, from_text};
 use prost::Message as _;
 use quantities::PortId;
 
 use super::{
-    Bits, CloneSession, EntriesError, EntryAction, FieldMatch, Group, GroupId, Key, Member,
-    MemberId, MulticastGroup, NamedCall, Replica, SwitchEntries, TableEntry, packet_length,
-    request_text, width,
+    Bits, CloneSession, EntriesError, EntryAction, Group, GroupId, Key, Member, MemberId,
+    MulticastGroup, NamedCall, Replica, SwitchEntries, TableEntry, packet_length, request_text,
+    width,
 };
 
 /// The message.
@@ -144,7 +143,7 @@ fn table_entry(entry: &Resolved<'_>) -> v1::TableEntry {
     v1::TableEntry {
         table_id: entry.table.id,
         r#match: written
-            .filter_map(|(field, value)| field_match(field, value?))
+            .filter_map(|(field, value)| message::write(field.id, value?, Bits::canonical))
             .collect(),
         action: Some(v1::TableAction {
             r#type: Some(match &entry.action {
@@ -169,37 +168,6 @@ fn action(call: &ResolvedCall<'_>) -> v1::Action {
         action_id: call.action.id,
         params: params.collect(),
     }
-}
-
-/// The message of a match; `None` for "don't care".
-fn field_match(field: &Field, value: &FieldMatch) -> Option<v1::FieldMatch> {
-    use field_match::FieldMatchType as Kind;
-    let kind = match value {
-        FieldMatch::Exact(value) => Kind::Exact(field_match::Exact {
-            value: value.canonical(),
-        }),
-        FieldMatch::Lpm { value, prefix_len } => Kind::Lpm(field_match::Lpm {
-            value: value.canonical(),
-            // At most the width of a key, which P4Info gives as i32.
-            prefix_len: *prefix_len as i32,
-        }),
-        FieldMatch::Ternary { value, mask } => Kind::Ternary(field_match::Ternary {
-            value: value.canonical(),
-            mask: mask.canonical(),
-        }),
-        FieldMatch::Range { low, high } => Kind::Range(field_match::Range {
-            low: low.canonical(),
-            high: high.canonical(),
-        }),
-        FieldMatch::Optional(Some(value)) => Kind::Optional(field_match::Optional {
-            value: value.canonical(),
-        }),
-        FieldMatch::Optional(None) => return None,
-    };
-    Some(v1::FieldMatch {
-        field_id: field.id,
-        field_match_type: Some(kind),
-    })
 }
 
 fn write_replica(replica: &Replica) -> v1::Replica {
@@ -348,13 +316,11 @@ fn read_table_entry(entry: &v1::TableEntry, info: &P4InfoIndex) -> Result<TableE
     let mut keys = Vec::with_capacity(entry.r#match.len());
     for part in &entry.r#match {
         let field = table.field_by_id(part.field_id)?;
-        let value = part
-            .field_match_type
-            .as_ref()
-            .ok_or(Unread::Other("a match is empty"))?;
+        let (name, kind) = (&field.name, match_kind(field));
+        let bits = |bytes: &[u8]| read_bits(bytes, field.bitwidth, &check::field_place(name));
         keys.push(Key {
-            field: field.name.clone().into(),
-            value: read_match(field, value)?,
+            field: name.clone().into(),
+            value: message::read(name, width(field.bitwidth, name)?, kind, part, bits)?,
         });
     }
     let action = entry
@@ -381,41 +347,13 @@ fn read_table_entry(entry: &v1::TableEntry, info: &P4InfoIndex) -> Result<TableE
     })
 }
 
-fn read_match(
-    field: &MatchField,
-    value: &field_match::FieldMatchType,
-) -> Result<FieldMatch, Unread> {
-    use field_match::FieldMatchType as Kind;
-    let bits = |bytes: &[u8]| read_bits(bytes, field.bitwidth, &field.name);
-    Ok(match value {
-        Kind::Exact(exact) => FieldMatch::Exact(bits(&exact.value)?),
-        Kind::Lpm(lpm) => FieldMatch::Lpm {
-            value: bits(&lpm.value)?,
-            prefix_len: u32::try_from(lpm.prefix_len)
-                .map_err(|_| Unread::Other("a prefix length is negative"))?,
-        },
-        Kind::Ternary(ternary) => FieldMatch::Ternary {
-            value: bits(&ternary.value)?,
-            mask: bits(&ternary.mask)?,
-        },
-        Kind::Range(range) => FieldMatch::Range {
-            low: bits(&range.low)?,
-            high: bits(&range.high)?,
-        },
-        Kind::Optional(optional) => FieldMatch::Optional(Some(bits(&optional.value)?)),
-        Kind::Other(_) => {
-            let kind = match_kind(field);
-            return Err(check::wrong_kind(&field.name, kind, "another kind").into());
-        }
-    })
-}
-
 fn read_action(call: &v1::Action, info: &P4InfoIndex) -> Result<NamedCall, Unread> {
     let action = info.action_by_id(call.action_id)?;
     let mut params = Vec::with_capacity(call.params.len());
     for argument in &call.params {
         let param = action.param_by_id(argument.param_id)?;
-        let value = read_bits(&argument.value, param.bitwidth, &param.name)?;
+        let place = check::param_place(action.name(), &param.name);
+        let value = read_bits(&argument.value, param.bitwidth, &place)?;
         params.push((param.name.clone().into(), value));
     }
     Ok(NamedCall {
@@ -425,10 +363,7 @@ fn read_action(call: &v1::Action, info: &P4InfoIndex) -> Result<NamedCall, Unrea
 }
 
 fn read_bits(bytes: &[u8], bitwidth: i32, what: &str) -> Result<Bits, Problem> {
-    Bits::decode(bytes, width(bitwidth, what)?).map_err(|source| Problem::Value {
-        what: what.to_owned(),
-        source,
-    })
+    check::bytes(bytes, width(bitwidth, what)?, || what.to_owned())
 }
 
 // Older clients still name the port in the field that `port` replaced.

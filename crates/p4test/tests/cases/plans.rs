@@ -10,8 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use p4front::Options;
-use p4gen::entries::Bits;
-use p4gen::entries::{EntryAction, FieldMatch, GroupId, MemberId, NamedCall, SwitchEntries};
+use p4gen::entries::{Bits, EntryAction, FieldMatch, GroupId, MemberId, NamedCall, SwitchEntries};
 use p4gen::family::ProgramFeatures;
 use p4gen::program;
 use p4gen::targets::V1MODEL;
@@ -28,9 +27,6 @@ use stf::bmv2::{self, Compiler, missing_tool};
 use topology::generate::{Cables, FlattenedClos, Jellyfish, JellyfishSize};
 use topology::routes::forwarding::Reroute;
 use topology::{HostId, LinkId, NodeId, SwitchId, Topology};
-
-/// Ports whose status a failover program of a small switch matches.
-const PORTS: u32 = 33;
 
 fn flattened() -> Topology {
     let clos = FlattenedClos {
@@ -251,10 +247,11 @@ enum Status {
 }
 
 impl Status {
-    fn change(self, ports: &[u16], up: bool) -> String {
+    /// `width` is that of the table's set of ports.
+    fn change(self, ports: &[u16], up: bool, width: u32) -> String {
         let mask = ports.iter().fold(0_u64, |mask, port| mask | 1 << port);
         let mask = if up { 0 } else { mask };
-        let all = (1_u64 << PORTS) - 1;
+        let all = (1_u64 << width) - 1;
         match self {
             Self::Told => format!(
                 "setdefault ingress.port_status ingress.set_port_status(up:0x{:x})\n",
@@ -284,6 +281,8 @@ fn cases(
         fs::write(folder.join(&file.name), &file.text).expect("a writable folder");
     }
     let main = folder.join(&generated.main.name);
+    let set_status = generated.layout.action("ingress.set_port_status");
+    let width = set_status.map_or(0, |action| u32::from(action.params[0].bits));
     let mut network = Network::of(plan).expect("a network");
     let topology = network.topology().clone();
     let whole = packets(&mut network);
@@ -293,7 +292,7 @@ fn cases(
         let entries = entries(&network, switch);
         let mut text = statements(&entries);
         if !features.routes() {
-            text += &Status::Told.change(&[], true);
+            text += &Status::Told.change(&[], true, width);
         }
         let sent = &whole[&entries.switch];
         assert!(sent.lines().count() > 20, "{}: few packets", entries.switch);
@@ -308,10 +307,10 @@ fn cases(
         differs |= sent != whole;
         for (switch, text) in &mut texts {
             let ports = down(&topology, *switch, *link);
-            *text += &status.change(&ports, false);
+            *text += &status.change(&ports, false, width);
             let name = &topology.switch(*switch).name;
             *text += sent.get(name).map_or("", String::as_str);
-            *text += &status.change(&ports, true);
+            *text += &status.change(&ports, true, width);
         }
         // The next one fails alone.
         network = Network::of(network.plan().clone()).expect("a network");

@@ -262,14 +262,14 @@ fn a_wrong_entry_is_refused_in_the_same_words_everywhere() {
     let wrong = [
         (
             wish("I.plain", vec![("h.kind.a", exact(0x1ff))]),
-            "the match field `h.kind.a`: the value 0x01ff does not fit 8 bits; it needs 9",
+            "the match field `h.kind.a`: the value 0x01ff does not fit 8 bits: it needs 9 bits",
         ),
         (
             Wish {
                 args: vec![("port", 600)],
                 ..plain()
             },
-            "the parameter `port` of I.to: the value 0x0258 does not fit 9 bits; it needs 10",
+            "the parameter `port` of I.to: the value 0x0258 does not fit 9 bits: it needs 10 bits",
         ),
         (
             wish("I.plain", vec![("h.kind.a", prefix)]),

@@ -1,5 +1,6 @@
 //! Match keys and action calls between Thrift's structures and the messages of P4Runtime.
 
+use entries::{Problem, check};
 use p4exec::tables::{ActionCall, FieldMatch, MatchKind};
 use p4exec::value::Bits;
 use p4runtime::bytestring::canonical;
@@ -10,7 +11,7 @@ use super::Fault;
 use super::value::{Fields, Value};
 use crate::translate::key::encode_key;
 use crate::translate::schema::{ActionChoice, FieldSchema, Schema};
-use crate::translate::value::{self, Shape};
+use crate::translate::value;
 
 /// `TableOperationErrorCode`.
 pub(super) mod code {
@@ -51,17 +52,14 @@ mod kind {
     pub(super) const RANGE: i32 = 4;
 }
 
-fn bad_key(field: &FieldSchema, why: &str) -> Fault {
-    Fault::Refused(
-        code::BAD_MATCH_KEY,
-        format!("match field `{}`: {why}", field.name),
-    )
+fn bad_key(problem: Problem) -> Fault {
+    Fault::Refused(code::BAD_MATCH_KEY, problem.to_string())
 }
 
 /// Reads the bits of a value.
 fn bits(field: &FieldSchema, bytes: &[u8]) -> Result<Bits, Fault> {
-    value::decode(bytes, Shape::unsigned(field.shape.width))
-        .map_err(|refusal| bad_key(field, &refusal.message))
+    let what = || check::field_place(&field.name);
+    check::bytes(bytes, field.shape.width, what).map_err(bad_key)
 }
 
 /// A key as the state has it. What a prefix or a mask leaves out is zeroed, as in BMv2.
@@ -96,9 +94,8 @@ fn read_field(field: &FieldSchema, param: &Fields) -> Result<FieldMatch, Fault> 
         }
         (MatchKind::Lpm, kind::LPM) => {
             let given = param.fields(3)?;
-            let prefix_len = u32::try_from(given.i32(2)?).ok().filter(|l| *l <= width);
-            let prefix_len =
-                prefix_len.ok_or_else(|| bad_key(field, "the prefix is longer than the field"))?;
+            let prefix_len = check::prefix_length(&field.name, width, given.i32(2)?.into());
+            let prefix_len = prefix_len.map_err(bad_key)?;
             let value = bits(field, &given.bytes(1)?)?.and(&Bits::prefix_mask(width, prefix_len));
             Ok(FieldMatch::Lpm { value, prefix_len })
         }
@@ -116,13 +113,18 @@ fn read_field(field: &FieldSchema, param: &Fields) -> Result<FieldMatch, Fault> 
             let given = param.fields(6)?;
             let low = bits(field, &given.bytes(1)?)?;
             let high = bits(field, &given.bytes(2)?)?;
-            if low.cmp_unsigned(&high).is_gt() {
-                return Err(bad_key(field, "the range is empty"));
-            }
+            check::range(&field.name, &low, &high).map_err(bad_key)?;
             Ok(FieldMatch::Range { low, high })
         }
-        (held, _) => Err(bad_key(field, &format!("it is matched as {held}"))),
+        (held, given) => Err(wrong_kind(field, held, given)),
     }
+}
+
+fn wrong_kind(field: &FieldSchema, held: MatchKind, given: i32) -> Fault {
+    let names = ["exact", "lpm", "ternary", "valid", "range"];
+    let given = usize::try_from(given).ok().and_then(|at| names.get(at));
+    let given = given.copied().unwrap_or("another kind");
+    bad_key(check::wrong_kind(&field.name, Some(held), given))
 }
 
 /// A masked match. BMv2 knows no optional fields: they are masked wholly or not at all.
@@ -134,15 +136,14 @@ fn ternary(
 ) -> Result<FieldMatch, Fault> {
     let whole = mask == Bits::ones(mask.width());
     if field.kind == MatchKind::Optional && !whole && !mask.is_zero() {
-        return Err(bad_key(
-            field,
-            "an optional field has no other mask than 0 and all ones",
-        ));
+        let why = "an optional field has no other mask than 0 and all ones";
+        let why = format!("{}: {why}", check::field_place(&field.name));
+        return Err(Fault::Refused(code::BAD_MATCH_KEY, why));
     }
     match held {
         MatchKind::Ternary => Ok(FieldMatch::Ternary { value, mask }),
         MatchKind::Optional => Ok(FieldMatch::Optional(whole.then_some(value))),
-        _ => Err(bad_key(field, &format!("it is matched as {held}"))),
+        _ => Err(wrong_kind(field, held, kind::TERNARY)),
     }
 }
 
@@ -208,8 +209,8 @@ pub(super) fn read_action(
     }
     let mut given = Vec::with_capacity(params.len());
     for (param, bytes) in params.iter().zip(data) {
-        let bits = value::decode(bytes, Shape::unsigned(param.shape.width))
-            .map_err(|r| bad(format!("parameter `{}`: {}", param.name, r.message)))?;
+        let what = || check::param_place(name, &param.name);
+        let bits = check::bytes(bytes, param.shape.width, what).map_err(|e| bad(e.to_string()))?;
         given.push(v1::action::Param {
             param_id: param.id,
             value: value::write(&bits, param.shape, param.names.as_deref()),

@@ -1,10 +1,9 @@
 //! Match keys of table entries and of value sets (P4Runtime 1.5, section 9.1.1).
 
-use entries::{Problem, check};
+use entries::{Problem, check, message};
 use p4exec::tables::{FieldMatch, MatchKind};
 use p4exec::value::Bits;
 use p4runtime::p4::v1;
-use p4runtime::p4::v1::field_match::{self, FieldMatchType as Given};
 
 use super::refusal::Refusal;
 use super::schema::FieldSchema;
@@ -48,43 +47,13 @@ pub fn decode_key(
 }
 
 fn read(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, Refusal> {
+    let (name, width, kind) = (&field.name, field.shape.width, Some(field.kind));
     let value = |bytes: &[u8]| {
         let read = value::read(bytes, field.shape, field.names.as_deref());
-        read.map_err(|r| r.at(&check::field_place(&field.name)))
+        read.map_err(|r| r.at(&check::field_place(name)))
     };
-    let width = field.shape.width;
-    let wrong = |given| Err(check::wrong_kind(&field.name, Some(field.kind), given).into());
-    let kind = match given.field_match_type.as_ref() {
-        Some(Given::Exact(_)) => MatchKind::Exact,
-        Some(Given::Lpm(_)) => MatchKind::Lpm,
-        Some(Given::Ternary(_)) => MatchKind::Ternary,
-        Some(Given::Range(_)) => MatchKind::Range,
-        Some(Given::Optional(_)) => MatchKind::Optional,
-        Some(Given::Other(_)) => return wrong("another kind"),
-        None => return wrong("nothing"),
-    };
-    if kind != field.kind {
-        return wrong(kind.name());
-    }
-    let given = match given.field_match_type.as_ref() {
-        Some(Given::Exact(m)) => FieldMatch::Exact(value(&m.value)?),
-        Some(Given::Optional(m)) => FieldMatch::Optional(Some(value(&m.value)?)),
-        Some(Given::Lpm(m)) => FieldMatch::Lpm {
-            value: value(&m.value)?,
-            prefix_len: check::prefix_length(&field.name, width, m.prefix_len.into())?,
-        },
-        Some(Given::Ternary(m)) => FieldMatch::Ternary {
-            value: value(&m.value)?,
-            mask: value(&m.mask)?,
-        },
-        Some(Given::Range(m)) => FieldMatch::Range {
-            low: value(&m.low)?,
-            high: value(&m.high)?,
-        },
-        Some(Given::Other(_)) | None => return wrong("nothing"),
-    };
-    let read = check::field_match(&field.name, width, Some(field.kind), &given)?;
-    Ok(match read {
+    let given = message::read(name, width, kind, given, value)?;
+    Ok(match check::field_match(name, width, kind, &given)? {
         FieldMatch::Optional(Some(value)) if field.held_as == MatchKind::Ternary => {
             let mask = Bits::ones(width);
             FieldMatch::Ternary { value, mask }
@@ -96,44 +65,18 @@ fn read(field: &FieldSchema, given: &v1::FieldMatch) -> Result<FieldMatch, Refus
 /// The message of a key; "don't care" is left out.
 #[must_use]
 pub fn encode_key(fields: &[FieldSchema], key: &[FieldMatch]) -> Vec<v1::FieldMatch> {
-    let mut out = Vec::with_capacity(key.len());
-    for (field, one) in fields.iter().zip(key) {
-        let value = |bits: &Bits| value::write(bits, field.shape, field.names.as_deref());
-        let given = match one {
-            FieldMatch::Exact(bits) => Given::Exact(field_match::Exact { value: value(bits) }),
-            FieldMatch::Lpm { prefix_len: 0, .. } | FieldMatch::Optional(None) => continue,
-            FieldMatch::Lpm {
-                value: bits,
-                prefix_len,
-            } => Given::Lpm(field_match::Lpm {
-                value: value(bits),
-                prefix_len: *prefix_len as i32,
-            }),
-            FieldMatch::Ternary { mask, .. } if mask.is_zero() => continue,
-            FieldMatch::Ternary { value: bits, .. } if field.kind == MatchKind::Optional => {
-                Given::Optional(field_match::Optional { value: value(bits) })
+    let fields = fields.iter().zip(key);
+    fields
+        .filter_map(|(field, one)| {
+            let bytes = |bits: &Bits| value::write(bits, field.shape, field.names.as_deref());
+            match one {
+                FieldMatch::Ternary { value, mask }
+                    if field.kind == MatchKind::Optional && !mask.is_zero() =>
+                {
+                    message::write(field.id, &FieldMatch::Optional(Some(value.clone())), bytes)
+                }
+                one => message::write(field.id, one, bytes),
             }
-            FieldMatch::Ternary { value: bits, mask } => Given::Ternary(field_match::Ternary {
-                value: value(bits),
-                mask: value(mask),
-            }),
-            FieldMatch::Range { low, high }
-                if low.is_zero() && *high == Bits::ones(high.width()) =>
-            {
-                continue;
-            }
-            FieldMatch::Range { low, high } => Given::Range(field_match::Range {
-                low: value(low),
-                high: value(high),
-            }),
-            FieldMatch::Optional(Some(bits)) => {
-                Given::Optional(field_match::Optional { value: value(bits) })
-            }
-        };
-        out.push(v1::FieldMatch {
-            field_id: field.id,
-            field_match_type: Some(given),
-        });
-    }
-    out
+        })
+        .collect()
 }

@@ -208,7 +208,7 @@ fn insert(
         return Err(Problem::ConstEntries.into());
     }
     if table.fields.is_empty() {
-        return Err(Problem::NoKey.into());
+        return Err(check::NO_KEY.into());
     }
     let EntryName { key, priority } = entry_name(table, entry)?;
     check_fields(table, entry)?;
@@ -366,7 +366,7 @@ fn default_entry(
 ) -> Result<Steps, Refusal> {
     verb.only_modify("default entry")?;
     if !entry.r#match.is_empty() || entry.priority != 0 {
-        return Err(Problem::DefaultWithKeys.into());
+        return Err(check::DEFAULT_WITH_KEYS.into());
     }
     check_fields(table, entry)?;
     if table.const_default {
