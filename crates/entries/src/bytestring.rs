@@ -48,6 +48,9 @@ mod tests {
         assert_eq!(Bits::zero(48).canonical(), [0]);
         assert_eq!(Bits::decode(&[], 8), Err(BytestringError::Empty));
         let refused = Bits::from_uint(0x1ff_u32, 8).unwrap_err().to_string();
-        assert_eq!(refused, "the value 0x01ff does not fit 8 bits: it needs 9 bits");
+        assert_eq!(
+            refused,
+            "the value 0x01ff does not fit 8 bits: it needs 9 bits"
+        );
     }
 }

@@ -18,7 +18,7 @@ pub struct EntryError {
 pub enum Problem {
     /// The program has no such table, match field, action, parameter or profile.
     #[error(transparent)]
-    Name(#[from] NameError),
+    Name(Box<NameError>),
     /// An exact match field is left out; only it has no "don't care".
     #[error("the match field `{0}` is exact and must be given")]
     ExactKeyMissing(String),
@@ -169,6 +169,12 @@ impl Problem {
     pub fn at(self, at: impl Into<String>) -> EntryError {
         let at = at.into();
         EntryError { at, problem: self }
+    }
+}
+
+impl From<NameError> for Problem {
+    fn from(error: NameError) -> Self {
+        Self::Name(Box::new(error))
     }
 }
 

@@ -611,7 +611,7 @@ fn unknown_part(
     name: &str,
     known: impl Iterator<Item = String>,
 ) -> Problem {
-    Problem::Name(NameError::UnknownPart {
+    Problem::from(NameError::UnknownPart {
         owner: owner.to_owned(),
         kind,
         name: name.to_owned(),

@@ -173,17 +173,19 @@ fn text_of(set: &ValueSet, member: &v1::ValueSetMember) -> String {
 
 #[cfg(test)]
 mod tests {
-    use p4runtime::p4::config::v1::match_field;
+    use p4runtime::p4::config::v1::match_field::{Match, MatchType};
 
     use super::*;
 
     fn set(widths: &[i32]) -> ValueSet {
+        set_of(widths, MatchType::Exact)
+    }
+
+    fn set_of(widths: &[i32], kind: MatchType) -> ValueSet {
         let field = |(id, bitwidth): (u32, i32)| MatchField {
             id,
             bitwidth,
-            r#match: Some(match_field::Match::MatchType(
-                match_field::MatchType::Exact.into(),
-            )),
+            r#match: Some(Match::MatchType(kind.into())),
             ..Default::default()
         };
         ValueSet {
@@ -206,6 +208,27 @@ mod tests {
             .collect();
         assert_eq!(values, [vec![8, 0], vec![10], vec![1, 0x23]]);
         assert_eq!(text_of(&set, &member), "0x800a123");
+    }
+
+    #[test]
+    fn a_member_is_matched_as_its_fields_are() {
+        for kind in [
+            MatchType::Exact,
+            MatchType::Lpm,
+            MatchType::Ternary,
+            MatchType::Range,
+            MatchType::Optional,
+        ] {
+            let set = set_of(&[9], kind);
+            let member = member(&set, "0x105").expect("member");
+            let field = &set.r#match[0];
+            let read = message::read("f", 9, match_kind(field), &member.r#match[0], |bytes| {
+                entries::check::bytes(bytes, 9, String::new)
+            });
+            let read = read.expect("a match of the field's kind");
+            assert!(read.matches(&Bits::from_u64(9, 0x105)), "{kind:?}");
+            assert!(!read.matches(&Bits::from_u64(9, 0x104)), "{kind:?}");
+        }
     }
 
     #[test]

@@ -229,13 +229,13 @@ proptest! {
             1..12,
         ),
     ) {
-        let fresh = RuntimeState::new(with_selector(kind.clone())).unwrap();
+        let fresh = RuntimeState::new(with_selector(kind)).unwrap();
         // One state run by swaps, one by whole batches on itself.
         let (mut swapped, mut plain) = (fresh.clone(), fresh.clone());
         let mut copy = Arc::new(ControlState::clone(&fresh.control));
         let now = Nanos::new(9);
         for (whole, steps) in batches {
-            let updates: Vec<_> = steps.iter().map(|s| update(&copy, &fresh, kind.clone(), s)).collect();
+            let updates: Vec<_> = steps.iter().map(|s| update(&copy, &fresh, kind, s)).collect();
             let before = read(&copy);
             let mut transaction = Arc::make_mut(&mut copy).begin();
             let results: Vec<_> = updates.iter().map(|u| transaction.apply(u.clone())).collect();

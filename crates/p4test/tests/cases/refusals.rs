@@ -5,12 +5,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use entries::{Bits, FieldMatch, Key, NamedCall, SwitchEntries, TableEntry};
+use entries::{Bits, FieldMatch, Key, NamedCall, SwitchEntries, TableEntry, message};
 use p4exec::{ExecutorKind, executor};
 use p4front::P4Info;
 use p4ir::ValidProgram;
 use p4runtime::p4::v1::entity::Entity;
-use p4runtime::p4::v1::field_match::{self, FieldMatchType};
 use p4runtime::p4::v1::{self, table_action, update};
 use prost::Message as _;
 use quantities::PortId;
@@ -40,7 +39,8 @@ control I(inout H h, inout M m, inout standard_metadata_t s) {
         actions = { to; }
     }
     table third { key = { h.kind.b: exact; } actions = { other; } }
-    apply { plain.apply(); ranked.apply(); third.apply(); }
+    table span { key = { h.kind.a: range; } actions = { to; } }
+    apply { plain.apply(); ranked.apply(); third.apply(); span.apply(); }
 }
 control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
 control D(packet_out p, in H h) { apply { p.emit(h); } }
@@ -142,6 +142,7 @@ impl Bench {
             FieldMatch::Ternary { value, mask } => {
                 format!("{field}:{}&&&{}", hex(value), hex(mask))
             }
+            FieldMatch::Range { low, high } => format!("{field}:{}..{}", hex(low), hex(high)),
             _ => unreachable!("no case asks for it"),
         });
         let key: Vec<String> = key.collect();
@@ -178,29 +179,8 @@ impl Bench {
         let fields = fields.map_or(&[][..], |t| &t.match_fields[..]);
         let matches = wish.key.iter().map(|(name, value)| {
             let field = fields.iter().find(|field| field.name == *name);
-            let bytes = |bits: &Bits| bits.to_bytes_be();
-            v1::FieldMatch {
-                field_id: field.map_or(1, |field| field.id),
-                field_match_type: Some(match value {
-                    FieldMatch::Exact(value) => {
-                        let value = bytes(value);
-                        FieldMatchType::Exact(field_match::Exact { value })
-                    }
-                    FieldMatch::Lpm { value, prefix_len } => {
-                        FieldMatchType::Lpm(field_match::Lpm {
-                            value: bytes(value),
-                            prefix_len: i32::try_from(*prefix_len).unwrap(),
-                        })
-                    }
-                    FieldMatch::Ternary { value, mask } => {
-                        FieldMatchType::Ternary(field_match::Ternary {
-                            value: bytes(value),
-                            mask: bytes(mask),
-                        })
-                    }
-                    _ => unreachable!("no case asks for it"),
-                }),
-            }
+            let id = field.map_or(1, |field| field.id);
+            message::write(id, value, Bits::to_bytes_be).unwrap()
         });
         let params = wish.args.iter().zip(1..).map(|((_, value), param_id)| {
             let value = value.to_be_bytes().to_vec();
@@ -255,6 +235,11 @@ fn a_wrong_entry_is_refused_in_the_same_words_everywhere() {
         value: Bits::from_u64(8, 0xf0),
         prefix_len: 4,
     };
+    // All ones, in more bits than the field has.
+    let all = FieldMatch::Range {
+        low: Bits::zero(16),
+        high: Bits::from_u64(16, 0x1ff),
+    };
     let ranked = || {
         let key = vec![("h.kind.a", exact(1)), ("h.kind.b", mask(1, 3))];
         wish("I.ranked", key)
@@ -262,6 +247,13 @@ fn a_wrong_entry_is_refused_in_the_same_words_everywhere() {
     let wrong = [
         (
             wish("I.plain", vec![("h.kind.a", exact(0x1ff))]),
+            "the match field `h.kind.a`: the value 0x01ff does not fit 8 bits: it needs 9 bits",
+        ),
+        (
+            Wish {
+                priority: 1,
+                ..wish("I.span", vec![("h.kind.a", all)])
+            },
             "the match field `h.kind.a`: the value 0x01ff does not fit 8 bits: it needs 9 bits",
         ),
         (
@@ -330,7 +322,8 @@ fn what_the_program_does_not_have_is_named() {
     let mut bench = Bench::new();
     let unknown = wish("I.nowhere", vec![("h.kind.a", exact(1))]);
     for said in [bench.simulator(&unknown), bench.case(&unknown)] {
-        let words = "the program has no table named 'I.nowhere'; it has I.plain, I.ranked, I.third";
+        let words = "the program has no table named 'I.nowhere'; it has I.plain, I.ranked, I.third, \
+                     I.span";
         assert!(said.ends_with(words), "{said}");
     }
     let said = bench.switch(&unknown);

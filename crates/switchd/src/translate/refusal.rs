@@ -136,9 +136,10 @@ impl From<Problem> for Refusal {
             Problem::ConstEntries | Problem::ConstDefault => Code::PermissionDenied,
             Problem::ActionNotAllowed { listed: true, .. } => Code::PermissionDenied,
             Problem::NoSuchMember { .. } => Code::NotFound,
-            Problem::Name(NameError::UnknownName { .. } | NameError::UnknownId { .. }) => {
-                Code::NotFound
-            }
+            Problem::Name(error) => match **error {
+                NameError::UnknownName { .. } | NameError::UnknownId { .. } => Code::NotFound,
+                _ => Code::InvalidArgument,
+            },
             Problem::Full { .. } => Code::ResourceExhausted,
             _ => Code::InvalidArgument,
         };

@@ -386,7 +386,7 @@ pub(super) fn unknown(kind: &'static str, id: u32) -> Refusal {
     if id == 0 {
         return Refusal::invalid(format!("the {kind} id is missing"));
     }
-    Problem::Name(NameError::UnknownId { kind, id }).into()
+    Problem::from(NameError::UnknownId { kind, id }).into()
 }
 
 fn put<T>(map: &mut BTreeMap<u32, T>, id: u32, value: T) -> Result<(), Refusal> {
