@@ -9,8 +9,9 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::skipped::Skipped;
 
-/// Where nextest writes what tests printed (`.config/nextest.toml`), in cargo's target folder.
-const REPORT: &str = "nextest/default/junit.xml";
+/// Where nextest writes what tests printed (`.config/nextest.toml`): below the checkout, wherever
+/// cargo's target folder is.
+const REPORT: &str = "target/nextest/default/junit.xml";
 /// XML nodes of a report that are read.
 const MOST_NODES: u32 = 1_000_000;
 
@@ -43,7 +44,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         &["test", "--workspace", "--locked", "--doc", "--quiet"],
         &[],
     );
-    let path = super::target_folder(root).join(REPORT);
+    let path = root.join(REPORT);
     let report = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let skipped = skipped(&report).map_err(|e| format!("{}: {e}", path.display()))?;
     print!("{}", skipped.summary());

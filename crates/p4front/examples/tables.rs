@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let keys = table
             .keys
             .iter()
-            .map(|key| format!("{} ({:?})", key.name, key.kind));
+            .map(|key| format!("{} ({})", key.name, key.kind.name()));
         println!("{}: {}", table.name, keys.collect::<Vec<_>>().join(", "));
     }
 
