@@ -216,6 +216,14 @@ fn the_tour_is_as_readme_shows_it() {
     assert!(output.status.success());
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(timeless(shown), timeless(&said));
+    let picture = fs::read_to_string(folder.path().join("out/demo/deadlock.svg")).unwrap();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/deadlock.svg");
+    assert!(
+        picture == fs::read_to_string(kept).unwrap(),
+        "docs/deadlock.svg is not the tour's: copy out/demo/deadlock.svg there"
+    );
+    assert!(picture.len() < 200_000 && !picture.contains("<script"));
+    roxmltree::Document::parse(&picture).unwrap();
 }
 
 #[test]

@@ -5,7 +5,8 @@ use askama::Template;
 use serde::Serialize;
 use simulator::embedded::Network;
 use simulator::simulate::{
-    Outcome, Plots, SimulationReport, compare_goodput, simulate as play_once,
+    AnimatedRun, Outcome, Plots, Recording, Session, SimulateError, SimulationReport, animate,
+    compare_goodput,
 };
 use spec::Scenario;
 use topology::{LinkId, Topology};
@@ -21,6 +22,8 @@ pub(super) struct Stage {
     opening: &'static str,
     /// The file with the page.
     page: &'static str,
+    /// The file with both runs as a moving picture, if there is one.
+    animation: Option<&'static str>,
 }
 
 /// Routing reacts to failures, on the tour's own network.
@@ -28,6 +31,7 @@ pub(super) const ROUTED: Stage = Stage {
     scenario: "link-failures",
     opening: "7. The same failures under load, in virtual time: every host sends to one of another leaf at line rate.",
     page: "deadlock.html",
+    animation: Some("deadlock.svg"),
 };
 
 /// Switches react by themselves, on the scenario's network.
@@ -35,7 +39,15 @@ pub(super) const FAILOVER: Stage = Stage {
     scenario: "lossless-failover-plinko",
     opening: "8. Local failover (Plinko) instead of routing, on a fat-tree of 16 hosts: two links fail, and their switches know other ways at once.",
     page: "failover.html",
+    animation: None,
 };
+
+/// What the runs of the moving picture are called.
+const UNTAGGED: &str = "Plain PFC";
+const TAGGED: &str = "PFC with Switchwright's tags";
+/// The moving picture in words.
+const ANIMATION: &str = "Two runs of one network in which two links fail. With plain PFC, queues fill, pause each other \
+    in a cycle, and nothing moves again. With tags, traffic goes on.";
 
 /// What `demo --json` prints of it.
 #[derive(Serialize)]
@@ -43,6 +55,8 @@ pub(super) struct Ending {
     without_tags: SimulationReport,
     with_tags: SimulationReport,
     page: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    animation: Option<String>,
 }
 
 #[derive(Template)]
@@ -90,9 +104,9 @@ pub(super) fn play(
     terminal.say(format!("\n{}", stage.opening));
     let mut run = |tags| {
         scenario.tags = tags;
-        play_once(network, &scenario, true).input(stage.scenario)
+        record(network, &scenario).input(stage.scenario)
     };
-    let (without, with) = (run(false)?, run(true)?);
+    let ((without, red), (with, green)) = (run(false)?, run(true)?);
     for outcome in [&without, &with] {
         terminal.say(format!("   {}", sentence(&outcome.report)));
     }
@@ -105,11 +119,33 @@ pub(super) fn play(
     let page = page(stage, &scenario, network.topology(), (&without, &with))?;
     terminal::write(&place, &page)?;
     terminal.say(format!("   both side by side: {place}"));
+    let animation = stage.animation.map(|file| format!("{output}/{file}"));
+    if let Some(place) = &animation {
+        let runs = [
+            (UNTAGGED, &red, &without.report),
+            (TAGGED, &green, &with.report),
+        ];
+        let runs = runs.map(|(name, recording, report)| AnimatedRun {
+            name,
+            recording,
+            report,
+        });
+        terminal::write(place, &animate(network.topology(), ANIMATION, runs))?;
+        terminal.say(format!("   as a moving picture: {place}"));
+    }
     Ok(Ending {
         without_tags: without.report,
         with_tags: with.report,
         page: place,
+        animation,
     })
+}
+
+/// Plays a scenario to its end, watched at regular moments.
+fn record(network: &Network, scenario: &Scenario) -> Result<(Outcome, Recording), SimulateError> {
+    let mut session = Session::new(network, scenario, true)?;
+    let recording = Recording::record(&mut session)?;
+    Ok((session.finish(true), recording))
 }
 
 fn milliseconds(micros: f64) -> String {

@@ -32,6 +32,7 @@ pub use engine::parallel::meet;
 pub use engine::shard::Losses;
 pub use engine::watchdog::WatchdogReport;
 pub use engine::windows::Windows;
+pub use observe::animation::{AnimatedRun, Recording, animate};
 pub use observe::completions::{Completions, Percentiles, WorkloadReport};
 pub use observe::diagrams::{Plots, compare_goodput};
 pub use observe::report::{
