@@ -11,6 +11,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod animation;
 mod engine;
 mod host;
 mod observe;
@@ -28,11 +29,11 @@ use thiserror::Error;
 
 use crate::embedded::{LoadError, Network, NetworkError};
 
+pub use animation::{AnimatedRun, Recording, animate};
 pub use engine::parallel::meet;
 pub use engine::shard::Losses;
 pub use engine::watchdog::WatchdogReport;
 pub use engine::windows::Windows;
-pub use observe::animation::{AnimatedRun, Recording, animate};
 pub use observe::completions::{Completions, Percentiles, WorkloadReport};
 pub use observe::diagrams::{Plots, compare_goodput};
 pub use observe::report::{

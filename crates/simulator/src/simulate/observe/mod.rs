@@ -1,6 +1,5 @@
-//! What a simulation reports: figures, diagrams, a moving picture, the page, statistics over seeds.
+//! What a simulation reports: figures, diagrams, the page that shows both, statistics over seeds.
 
-pub(super) mod animation;
 pub(super) mod completions;
 pub(super) mod diagrams;
 pub(super) mod page;

@@ -286,7 +286,7 @@ impl Panel<'_> {
             top + 8.0,
             self.clock.sweep("width", left, right + 1.0)
         );
-        self.happenings(text, |us| x(us), (top, bottom));
+        self.happenings(text, x, (top, bottom));
     }
 
     /// Marks of links that fail and work again.

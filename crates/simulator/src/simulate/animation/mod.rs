@@ -10,8 +10,9 @@ use std::fmt::Write;
 use report::escape;
 use topology::Topology;
 
-use super::super::session::{Session, State};
-use super::super::{SimulateError, SimulationReport};
+use super::SimulateError;
+use super::observe::report::SimulationReport;
+use super::session::{Session, State};
 use panel::Panel;
 use values::Clock;
 
