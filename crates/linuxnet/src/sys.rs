@@ -49,10 +49,20 @@ pub(crate) fn end_with_parent(command: &mut Command, signal: Signal) {
 /// # Errors
 /// The system permits it neither by `CAP_SYS_NICE` nor by `RLIMIT_RTPRIO`.
 pub fn run_before_others() -> io::Result<()> {
-    let how = libc::sched_param { sched_priority: 1 };
+    /// The kernel's `struct sched_param`.
+    #[repr(C)]
+    struct Parameters {
+        priority: libc::c_int,
+    }
+    let how = Parameters { priority: 1 };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // The system call itself: musl's function of its name always fails with ENOSYS.
     // SAFETY: the pointer is to `how`, which lives through the call; the kernel only reads it.
-    check(unsafe { libc::sched_setscheduler(0, policy, &raw const how) }).map(|_| ())
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const how) };
+    match result {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
 /// A raw packet socket that receives nothing until it is bound to a protocol.

@@ -133,7 +133,8 @@ impl Sender {
                     self.socket.as_raw_fd(),
                     rest.as_mut_ptr(),
                     rest.len() as libc::c_uint,
-                    libc::MSG_DONTWAIT,
+                    // The C libraries have different types for it.
+                    libc::MSG_DONTWAIT as _,
                 )
             };
             if let Ok(sent @ 1..) = usize::try_from(result) {
