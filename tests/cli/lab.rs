@@ -34,28 +34,33 @@ fn start() -> Lab {
     fs::write(page.path().join("index.html"), text).unwrap();
     fs::create_dir(page.path().join("assets")).unwrap();
     fs::write(page.path().join("assets/page.js"), "// a page").unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_switchwright"))
-        .args(["lab", "--json", "--page"])
-        .arg(page.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let folder = page.path().to_owned();
+    serve(page, |lab| lab.arg("--page").arg(folder)).unwrap()
+}
+
+/// Starts the server; the error is what it prints if it does not start.
+fn serve(page: TempDir, change: impl FnOnce(&mut Command) -> &mut Command) -> Result<Lab, String> {
+    let mut lab = Command::new(env!("CARGO_BIN_EXE_switchwright"));
+    lab.args(["lab", "--json"]).stdin(Stdio::null());
+    let mut child = change(&mut lab).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     while serde_json::from_str::<Value>(&said).is_err() {
         assert_ne!(output.read_line(&mut said).unwrap(), 0, "{said}");
     }
-    let said: Value = serde_json::from_str(&said).unwrap();
-    let address = said["address"].as_str().unwrap();
+    let ready: Value = serde_json::from_str(&said).unwrap();
+    let Some(address) = ready["address"].as_str() else {
+        assert_eq!(child.wait().unwrap().code(), Some(2), "{said}");
+        return Err(said);
+    };
     let rest = address.strip_prefix("http://").unwrap();
     let (host, token) = rest.trim_end_matches('/').split_once('/').unwrap();
-    Lab {
+    Ok(Lab {
         host: host.to_owned(),
         token: token.to_owned(),
         child,
         _page: page,
-    }
+    })
 }
 
 impl Lab {
@@ -174,4 +179,38 @@ fn an_interrupt_ends_it_and_its_engine() {
     kill(Pid::from_raw(lab.child.id() as i32), Signal::SIGINT).unwrap();
     assert!(lab.child.wait().unwrap().success());
     assert!(TcpStream::connect(&lab.host).is_err());
+}
+
+#[test]
+fn the_program_has_the_page_where_npm_was_found() {
+    let empty = TempDir::new().unwrap();
+    let folder = empty.path().to_owned();
+    let lab = match serve(empty, |lab| lab.current_dir(folder)) {
+        Ok(lab) => lab,
+        Err(said) => {
+            let error = &serde_json::from_str::<Value>(&said).unwrap()["error"];
+            let help = error["help"].as_str().unwrap();
+            assert!(help.contains("SWITCHWRIGHT_PAGE=required"), "{said}");
+            assert!(!help.contains('\n'), "{said}");
+            println!("skipped the page of the program: {}", error["message"]);
+            return;
+        }
+    };
+    let get = |name: &str| {
+        let head = format!("GET /{}/{name} HTTP/1.1\r\nHost: {}", lab.token, lab.host);
+        lab.ask(&head, "")
+    };
+    let (status, page) = get("");
+    assert!(
+        status == 200 && page.contains(r#"content="local""#),
+        "{page}"
+    );
+    let names = page.split('"').filter(|word| word.starts_with("./assets/"));
+    let mut found = 0;
+    for name in names {
+        let (status, text) = get(name.trim_start_matches("./"));
+        assert!(status == 200 && !text.is_empty(), "{name}");
+        found += 1;
+    }
+    assert!(found >= 2, "{page}");
 }

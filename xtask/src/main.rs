@@ -38,6 +38,8 @@
 
 mod api;
 mod book;
+#[cfg(test)]
+mod build_script;
 mod circles;
 mod corpus;
 mod counts;

@@ -32,8 +32,8 @@ impl Files {
         if Path::new(BUILT).join("index.html").is_file() {
             return Self::read(Path::new(BUILT));
         }
-        Err(Fault::input("this program was built without the page").help(
-            "build it in a checkout by `cargo xtask page` (it takes Node.js 20 with npm), then start `switchwright lab` there or give `--page page/dist`",
+        Err(Fault::input(format!("this program was built without the page: {ABSENT}")).help(
+            "take the binary of a release, or install Node.js 20 with npm and build this program again with SWITCHWRIGHT_PAGE=required",
         ))
     }
 
