@@ -16,8 +16,12 @@
 //! - `cargo xtask page-test` — the page in Chromium, on both engines.
 //! - `cargo xtask book` — check the links of all documents, and build the book of `docs/` into
 //!   `target/book` where mdBook is installed.
-//! - `cargo xtask wheel [--release]` — build the wheel (needs Python with maturin), install it into
-//!   a fresh environment and try it there; with `--release` as it is for use.
+//! - `cargo xtask wheel` — build the wheel as tests have built most of it (needs Python with
+//!   maturin), install it into a fresh environment and try it there.
+//! - `cargo xtask release [STEP...] [--profile NAME] [--python PYTHON]...` — make and try the files
+//!   of a release: static binaries (`binary`), a Debian package (`deb`), a wheel (`wheel`), both
+//!   first in a bare Debian (`bare`), their sums (`sums`). Without steps, all that this machine has
+//!   the tools for.
 //! - `cargo xtask bless [--picture]` — rewrite the goldens (snapshots and `p4src/generated/`) and
 //!   the picture of the crates; with `--picture` only the picture.
 //! - `cargo xtask counts [--bless]` — instructions that kernels take (needs valgrind), beside those
@@ -50,18 +54,44 @@ mod packages;
 mod page;
 mod processes;
 mod references;
+mod release;
+mod serve;
 mod shared;
 mod skipped;
 mod steps;
 mod syntax;
+mod targets;
 mod tidy;
 mod wasm;
 mod wheel;
+mod workflows;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use steps::Steps;
+
+/// All tasks.
+const TASKS: [&str; 18] = [
+    "test",
+    "ci",
+    "nightly",
+    "tidy",
+    "api",
+    "package",
+    "book",
+    "wasm",
+    "page",
+    "page-test",
+    "wheel",
+    "release",
+    "bless",
+    "counts",
+    "corpus",
+    "figures",
+    "fuzz",
+    "differ",
+];
 
 fn main() -> ExitCode {
     if let Some(code) = api::as_rustdoc() {
@@ -80,7 +110,11 @@ fn main() -> ExitCode {
         "wasm" => wasm::check(&root),
         "page" => page::build(&root, std::env::args().any(|a| a == "--release")),
         "page-test" => page::build(&root, false).and_then(|()| page::test(&root)),
-        "wheel" => wheel::build_and_test(&root, std::env::args().any(|a| a == "--release")),
+        "wheel" => wheel::build_and_test(&root),
+        "release" => {
+            let words: Vec<String> = std::env::args().skip(2).collect();
+            release::run(&root, &words)
+        }
         "bless" if std::env::args().any(|a| a == "--picture") => crates::bless(&root),
         "bless" => crates::bless(&root).and_then(|()| {
             cargo(
@@ -97,7 +131,8 @@ fn main() -> ExitCode {
         },
         "fuzz" | "differ" => tool(&root, &task),
         other => Err(format!(
-            "unknown task `{other}`; there are: test, ci, nightly, tidy, api, package, book, wasm, page, page-test, wheel, bless, counts, corpus, figures, fuzz, differ"
+            "unknown task `{other}`; there are: {}",
+            TASKS.join(", ")
         )),
     };
     match done {
@@ -187,7 +222,7 @@ fn page_or_engine(root: &Path, steps: &mut Steps) -> Result<(), String> {
         }),
         Err(why) => steps.take("WebAssembly", || {
             println!("xtask: skipped the page and its tests: {why}");
-            match wasm::install(root) {
+            match targets::install(root, wasm::TARGET) {
                 Ok(()) => wasm::check(root),
                 Err(why) => {
                     println!("xtask: skipped the check for WebAssembly: {why}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::wasm;
+use crate::{targets, wasm};
 
 /// What the engine runs through with every packet; the rest of a development build is as it is for
 /// tests, which have built most of what builds it; the networks that tests of the page plan and
@@ -43,7 +43,7 @@ fn libraries(root: &Path) -> Result<(), String> {
 
 /// The engine of the page.
 fn engine(root: &Path, release: bool) -> Result<(), String> {
-    wasm::install(root)?;
+    targets::install(root, wasm::TARGET)?;
     let mut arguments = vec![
         "rustc",
         "--locked",
@@ -99,7 +99,7 @@ fn test_built(root: &Path) -> Result<(), String> {
 /// What it takes and is not to be had.
 pub(crate) fn ready(root: &Path) -> Result<(), String> {
     missing().map_or(Ok(()), Err)?;
-    wasm::install(root)?;
+    targets::install(root, wasm::TARGET)?;
     libraries(root).map_err(|why| format!("its libraries cannot be had: {why}"))
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn test_where_possible(root: &Path) -> Result<(), String> {
 const NODE: u32 = 20;
 
 /// What is missing of the tools that build the page.
-fn missing() -> Option<String> {
+pub(crate) fn missing() -> Option<String> {
     let takes = format!("the page is built by Node.js {NODE} or newer with its npm");
     if let Some(missing) = ["node", "npm"].into_iter().find(|tool| !runs(tool)) {
         return Some(format!("`{missing}` is not on PATH: {takes}"));

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{circles, crates, figures, packages, references, shared, syntax};
+use crate::{circles, crates, figures, packages, references, shared, syntax, workflows};
 
 /// Types that tell schemes apart, and the crates that may match over them.
 const SCHEMES: (&[&str], &[&str]) = (
@@ -52,6 +52,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     figures::check(root, &mut findings)?;
     crates::check(root, &mut findings)?;
     shared::check(root, &mut findings)?;
+    workflows::check(root, &mut findings)?;
     if findings.is_empty() {
         println!("tidy: no findings");
         return Ok(());

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use crate::serve;
+
 /// The crate of the wheel.
 pub(crate) const PACKAGE: &str = "switchwright-python";
 
@@ -24,23 +26,84 @@ const TOOLS: &str = "WHEEL_TOOLS";
 /// What a first plan takes, from the wheel on.
 const FIRST_PLAN: &str = "import switchwright; plan = switchwright.Topology.jellyfish(switches=20, ports=8, fabric_ports=4).plan(); assert plan.proven, plan.check(); print('xtask: the first plan:', plan)";
 
+/// The platform of released wheels: Linux with glibc 2.28 or newer.
+const PLATFORM: &str = "manylinux_2_28";
+
 /// Python with the tools.
 struct Python {
     program: PathBuf,
     /// The places of its modules, for environments that have none of them.
     modules: String,
+    /// The folder of its programs.
+    scripts: String,
 }
 
-/// Builds the wheel as it is for use, or as tests have built most of it, and tries it.
+/// What a wheel is for.
+#[derive(Clone, Copy)]
+enum Purpose<'a> {
+    /// Tests, which have built most of it.
+    Tests,
+    /// Others: it is built with this profile.
+    Release(&'a str),
+}
+
+/// Builds the wheel as tests have built most of it, and tries it.
 ///
 /// # Errors
 /// What is missing, or what failed.
-pub(crate) fn build_and_test(root: &Path, release: bool) -> Result<(), String> {
-    let python = python().map_err(|missing| {
-        format!("{missing}; name a Python that has maturin: `{TOOLS}=PYTHON cargo xtask wheel`")
-    })?;
-    let made = build(root, &python, release)?;
+pub(crate) fn build_and_test(root: &Path) -> Result<(), String> {
+    let python = python().map_err(|missing| named(&missing, "wheel"))?;
+    let made = build(root, &python, Purpose::Tests)?;
     try_out(root, &python, &made.wheel)
+}
+
+/// What is missing of the tools that build the wheel of a release.
+pub(crate) fn missing() -> Option<String> {
+    python()
+        .err()
+        .map(|missing| named(&missing, "release wheel"))
+}
+
+fn named(missing: &str, task: &str) -> String {
+    format!("{missing}; name a Python that has maturin: `{TOOLS}=PYTHON cargo xtask {task}`")
+}
+
+/// Builds the wheel that others install, and tries it outside the checkout: in the versions of
+/// Python that are named, or in the one that has maturin.
+///
+/// # Errors
+/// What is missing, or what failed.
+pub(crate) fn release(root: &Path, profile: &str, pythons: &[PathBuf]) -> Result<PathBuf, String> {
+    let python = python()?;
+    let made = build(root, &python, Purpose::Release(profile))?;
+    let own = [python.program];
+    let pythons = if pythons.is_empty() { &own } else { pythons };
+    for (number, python) in pythons.iter().enumerate() {
+        let name = format!("switchwright-wheel-{}-{number}", std::process::id());
+        let place = std::env::temp_dir().join(name);
+        let tried = try_outside(root, &place, python, &made.wheel);
+        let _ = fs::remove_dir_all(&place);
+        tried?;
+    }
+    Ok(made.wheel)
+}
+
+/// Installs the wheel into an environment at `place`, runs its tests there and fetches the page
+/// from its command.
+fn try_outside(root: &Path, place: &Path, python: &Path, wheel: &Path) -> Result<(), String> {
+    fs::create_dir_all(place).map_err(|e| format!("{}: {e}", place.display()))?;
+    let mut make = Command::new(python);
+    run(place, make.args(["-m", "venv", "environment"]))?;
+    let inside = place.join("environment/bin");
+    let python = || Command::new(inside.join("python"));
+    let mut install = python();
+    install.args(["-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]);
+    run(place, install.arg(wheel))?;
+    run(place, python().arg("--version"))?;
+    run(place, python().args(["-c", FIRST_PLAN]))?;
+    run(place, python().arg(root.join("crates/python/tests/run.py")))?;
+    let mut lab = Command::new(inside.join("switchwright"));
+    serve::check(lab.args(["lab", "--json"]).current_dir(place))
 }
 
 /// The same where the tools are found; says what it left out, and why.
@@ -55,7 +118,7 @@ pub(crate) fn test(root: &Path, shared: bool) -> Result<(), String> {
             return Ok(());
         }
     };
-    let made = build(root, &python, false)?;
+    let made = build(root, &python, Purpose::Tests)?;
     try_out(root, &python, &made.wheel)?;
     if shared && !made.compiled.is_empty() {
         return Err(format!(
@@ -82,7 +145,7 @@ fn python() -> Result<Python, String> {
     let mut asked = Command::new(&program);
     asked.args([
         "-c",
-        "import sysconfig, maturin, venv, ensurepip; print(sysconfig.get_path('purelib'))",
+        "import sysconfig, maturin, venv, ensurepip; print(sysconfig.get_path('purelib')); print(sysconfig.get_path('scripts'))",
     ]);
     let said = asked.stderr(Stdio::null()).output();
     let said = said.map_err(|e| format!("`{shown}` did not start: {e}"))?;
@@ -91,8 +154,13 @@ fn python() -> Result<Python, String> {
             "`{shown}` has no maturin, or makes no environments"
         ));
     }
-    let modules = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-    Ok(Python { program, modules })
+    let said = String::from_utf8_lossy(&said.stdout);
+    let mut folders = said.lines().map(str::to_owned);
+    Ok(Python {
+        program,
+        modules: folders.next().unwrap_or_default(),
+        scripts: folders.next().unwrap_or_default(),
+    })
 }
 
 impl Python {
@@ -111,19 +179,20 @@ fn folder(root: &Path) -> PathBuf {
 }
 
 /// Builds the wheel.
-fn build(root: &Path, python: &Python, release: bool) -> Result<BuiltWheel, String> {
+fn build(root: &Path, python: &Python, purpose: Purpose<'_>) -> Result<BuiltWheel, String> {
     let place = folder(root);
     let _ = fs::remove_dir_all(&place);
     fs::create_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
     let mut command = Command::new(&python.program);
     let manifest = root.join("crates/python/Cargo.toml");
     command.args(["-m", "maturin", "build", "--locked"]);
-    // For this machine alone: what others may install is built by `.github/workflows/release.yml`.
-    command.args(["--compatibility", "linux"]);
-    if release {
-        command.args(["--profile", "dist"]);
-    } else {
-        command.args(["--profile", "dev", "--features", &OF_TESTS.join(",")]);
+    match purpose {
+        // For this machine alone.
+        Purpose::Tests => {
+            command.args(["--compatibility", "linux"]);
+            command.args(["--profile", "dev", "--features", &OF_TESTS.join(",")]);
+        }
+        Purpose::Release(profile) => for_others(python, profile, &mut command)?,
     }
     command.arg("--manifest-path").arg(manifest);
     command.arg("--out").arg(&place);
@@ -140,6 +209,27 @@ fn build(root: &Path, python: &Python, release: bool) -> Result<BuiltWheel, Stri
         .ok_or_else(|| format!("maturin left no wheel in {}", place.display()))?;
     let compiled = compiled(&said);
     Ok(BuiltWheel { wheel, compiled })
+}
+
+/// The options of a wheel that others install. Zig links it with the symbols of an old glibc;
+/// without it, maturin names the oldest platform that has the symbols of this machine's.
+fn for_others(python: &Python, profile: &str, command: &mut Command) -> Result<(), String> {
+    command.args(["--profile", profile]);
+    command.env("SWITCHWRIGHT_PAGE", "required");
+    if python.has("ziglang") {
+        command.args(["--zig", "--compatibility", PLATFORM]);
+        // maturin looks for Zig in the `python3` of `PATH`.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = [PathBuf::from(&python.scripts)].into_iter();
+        let path = std::env::join_paths(folders.chain(std::env::split_paths(&path)));
+        command.env("PATH", path.map_err(|e| e.to_string())?);
+    } else {
+        let shown = python.program.display();
+        println!(
+            "xtask: skipped {PLATFORM}: `{shown}` has no ziglang; the wheel is for the glibc of this machine"
+        );
+    }
+    Ok(())
 }
 
 /// Crates of ours that cargo says it compiled, the wheel's aside.

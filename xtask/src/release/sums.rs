@@ -1,0 +1,32 @@
+//! The SHA-256 sums of all files of the release.
+
+use std::process::Command;
+
+use super::{Release, Stop, list, need, said, write};
+
+/// The file of the sums.
+const NAME: &str = "SHA256SUMS";
+
+/// Writes the sums and checks them.
+pub(super) fn make(release: &Release<'_>) -> Result<(), Stop> {
+    need(&[("sha256sum", "coreutils")])?;
+    let folder = release.files();
+    let mut names = list(&folder)?;
+    names.retain(|path| path.is_file() && !path.ends_with(NAME));
+    if names.is_empty() {
+        let why = format!(
+            "{} has no files; the other steps make them",
+            folder.display()
+        );
+        return Err(Stop::Missing(why));
+    }
+    let names = names.iter().filter_map(|path| path.file_name());
+    let mut sums = Command::new("sha256sum");
+    let sums = said(sums.arg("--").args(names).current_dir(&folder))? + "\n";
+    print!("{sums}");
+    write(&folder.join(NAME), sums)?;
+    let mut check = Command::new("sha256sum");
+    check.args(["--check", "--quiet", "--strict", NAME]);
+    said(check.current_dir(&folder))?;
+    Ok(())
+}
