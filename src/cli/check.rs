@@ -12,8 +12,8 @@ use super::fault::{Context, Fault, Status};
 use super::given::Given;
 use super::shard::{Sharding, ShareResult, Work};
 use super::terminal::{self, Terminal};
-use super::topo;
 use super::words::counted;
+use super::{assumed, topo};
 use measure::timed;
 
 const FAILOVER: &str = "Failover tables";
@@ -27,6 +27,9 @@ pub(super) struct Check {
     /// of the plan's own.
     #[arg(long, value_name = "TOPO")]
     against: Option<String>,
+    /// Refuse a network of which rates, lengths, buffers or the MTU are assumed.
+    #[arg(long)]
+    strict: bool,
     /// Leave out budgets: are the tables sound apart from what the switches have?
     #[arg(long)]
     no_budgets: bool,
@@ -62,6 +65,7 @@ impl Check {
         } else if !tables.has_tags() {
             given.refuse_all(&["no_budgets"], "here: this plan has no lossless tags")?;
         }
+        assumed::refuse(self.strict, &tables.topology.assumptions(), Status::Failed)?;
         let watch = terminal.watch("proving");
         let options = Options {
             budgets: !self.no_budgets,
@@ -438,8 +442,9 @@ fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
     if plan.tables().failover.is_some() {
         return describe_failover(plan.tables(), report);
     }
-    terminal::facts(&[
-        ("proven", size(plan.topology())),
+    let condition = assumed::condition(&report.assumed);
+    let mut facts = vec![
+        ("proven", size(plan.topology()) + &condition),
         (
             "deadlock",
             "no cyclic buffer dependency, whatever the routing and the hosts".to_owned(),
@@ -455,13 +460,18 @@ fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
         ("promised to", describe_promised(report)),
         ("forwarding", describe_forwarding(report)),
         ("tables", "single-valued, within the budgets".to_owned()),
-        ("checked in", format!("{:.3} s", report.seconds)),
-    ])
+    ];
+    facts.extend(assumed::facts(&report.assumed));
+    facts.push(("checked in", format!("{:.3} s", report.seconds)));
+    terminal::facts(&facts)
 }
 
 fn describe_failover(tables: &Tables, report: &CheckReport) -> String {
     let mut facts = vec![
-        (report.verdict.name(), size(&tables.topology)),
+        (
+            report.verdict.name(),
+            size(&tables.topology) + &assumed::condition(&report.assumed),
+        ),
         ("failures", describe_resilience(&report.resilience)),
     ];
     facts.extend(gaps(report));
@@ -472,6 +482,7 @@ fn describe_failover(tables: &Tables, report: &CheckReport) -> String {
         ));
         facts.push(("lossless", describe_lossless(tables, report)));
     }
+    facts.extend(assumed::facts(&report.assumed));
     facts.push(("checked in", format!("{:.3} s", report.seconds)));
     terminal::facts(&facts)
 }

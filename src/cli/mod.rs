@@ -11,6 +11,7 @@ pub mod terminal;
 pub mod words;
 
 mod agent;
+mod assumed;
 mod audit;
 mod buffers;
 mod build;

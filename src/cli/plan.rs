@@ -9,10 +9,10 @@ use schemes::{Algorithm, TAGS_AT_LEAST};
 use spec::{Choice as _, Named, PlanError, PlanSpec, RouteName, RoutesSpec, Spelling};
 use topology::routes::{RoutePolicy, parse_routes};
 
-use super::fault::{Context, Fault};
+use super::fault::{Context, Fault, Status};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use super::{check, topo};
+use super::{assumed, check, topo};
 use measure::timed;
 
 /// How long the search of `--algorithm optimal` lasts, in seconds, unless `--time-limit` is given.
@@ -32,6 +32,9 @@ pub(super) struct Plan {
     /// is that of the refusal.
     #[arg(long, requires = "output")]
     unproven: bool,
+    /// Refuse a network of which rates, lengths, buffers or the MTU are assumed.
+    #[arg(long)]
+    strict: bool,
 }
 
 impl Plan {
@@ -41,7 +44,8 @@ impl Plan {
         }
         self.read_routes()?;
         let scheme = self.spec.validate(Spelling::CommandLine).map_err(refuse)?;
-        let topology = topo::load(&self.topology)?;
+        let topology = self.spec.settle(topo::load(&self.topology)?);
+        assumed::refuse(self.strict, &topology.assumptions(), Status::Failed)?;
         let watch = terminal.watch("planning");
         let progress = watch.progress();
         let (made, seconds) = timed(|| {
@@ -144,7 +148,7 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
             )
         });
     let report = plan.report();
-    let facts = terminal::facts(&[
+    let mut facts = vec![
         (
             "topology",
             format!(
@@ -178,10 +182,13 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
             ),
         ),
         ("PFC headroom", headroom),
-        ("planned in", format!("{:.3} s", summary.seconds)),
-    ]);
+    ];
+    facts.extend(assumed::facts(&summary.assumed));
+    facts.push(("planned in", format!("{:.3} s", summary.seconds)));
     format!(
-        "{facts}  proven: no cyclic buffer dependency for any routing; {}\n",
+        "{}  proven{}: no cyclic buffer dependency for any routing; {}\n",
+        terminal::facts(&facts),
+        assumed::condition(&summary.assumed),
         check::describe_kept(&report)
     )
 }
@@ -265,10 +272,11 @@ fn describe_failover(
             format!("{total} in all, at most {most} on a switch"),
         ));
     }
+    facts.extend(assumed::facts(&summary.assumed));
     facts.push(("planned in", format!("{:.3} s", summary.seconds)));
     facts.push((
         summary.verdict.name(),
-        check::describe_resilience(&report.resilience),
+        check::describe_resilience(&report.resilience) + &assumed::condition(&summary.assumed),
     ));
     terminal::facts(&facts)
 }

@@ -2,19 +2,20 @@
 
 mod cable;
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use cable::CableArgs;
 use clap::{Args, Subcommand};
 use spec::{
     BcubeSpec, CablesSpec, ClosSpec, EgftSpec, FatTreeSpec, FlattenedClosSpec, JellyfishSpec,
-    RowSpec, ScenarioError, TopologySpec, XpanderSpec,
+    Length, RowSpec, ScenarioError, Speed, TopologySpec, XpanderSpec,
 };
-use topology::Topology;
-use topology::TopologyError;
 use topology::import::{self, ImportError, ImportOptions, Imported};
+use topology::{AssumedOfLink, Endpoint, Fact, NodeId, Supplied, Topology, TopologyError};
 
-use super::fault::{Context, Fault, chain};
+use super::assumed;
+use super::fault::{Context, Fault, Status, chain};
 use super::folder;
 use super::given::Given;
 use super::terminal::{self, Terminal};
@@ -104,6 +105,19 @@ struct ImportArgs {
     /// Hosts per switch where the file has no hosts (GraphML, CSV of switches alone).
     #[arg(long, default_value_t = 1)]
     hosts: u16,
+    #[command(flatten)]
+    links: LinksSpec,
+    /// Leave out a device (`oob-*`), or an interface of one (`leaf1:Ethernet1/9`); `*` and `?` are
+    /// any characters and any one. Repeatable.
+    #[arg(long, value_name = "PATTERN")]
+    ignore: Vec<String>,
+    /// Keep links at interfaces whose names are those of management (`eth0`, `mgmt*`,
+    /// `Management*`, `fxp0`, `ma1`, `em0`); the pattern is as of `--ignore`. Repeatable.
+    #[arg(long, value_name = "PATTERN")]
+    keep: Vec<String>,
+    /// Refuse a file that leaves rates or lengths of links out, unless options give them.
+    #[arg(long)]
+    strict: bool,
     /// Keep the largest connected part of a network that is not connected, and say what is left
     /// out.
     #[arg(long)]
@@ -111,6 +125,89 @@ struct ImportArgs {
     /// The topology file to write.
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     output: String,
+}
+
+/// Facts of links that a file does not give.
+#[derive(Debug, Args)]
+struct LinksSpec {
+    /// Rate of links for which the file has none, in Gb/s (`100` or `100Gbps`).
+    #[arg(long, value_name = "GBPS", value_parser = Speed::gigabits, help_heading = "Links")]
+    rate: Option<Speed>,
+    /// Length of links for which the file has none, in metres (`3000` or `3km`).
+    #[arg(long, value_name = "METRES", help_heading = "Links")]
+    length: Option<Length>,
+    #[command(flatten)]
+    places: CablesSpec,
+}
+
+impl LinksSpec {
+    /// The facts by the place of a link; that of its place comes before that of all.
+    fn supplied(&self) -> Supplied {
+        let own = self.places.supplied();
+        let (rate, length) = (
+            self.rate.map(|rate| rate.0),
+            self.length.map(|length| length.0),
+        );
+        Supplied {
+            host_rate: own.host_rate.or(rate),
+            fabric_rate: own.fabric_rate.or(rate),
+            host_length: own.host_length.or(length),
+            fabric_length: own.fabric_length.or(length),
+        }
+    }
+
+    /// Refuses options that change nothing: those beside more special ones, and those of facts that
+    /// the file gives.
+    fn refuse_idle(
+        &self,
+        given: &Given,
+        read: &dyn Fn(Supplied) -> Option<Topology>,
+    ) -> Result<(), Fault> {
+        let place = &self.places;
+        if place.host_rate.is_some() && place.fabric_rate.is_some() {
+            given.refuse_all(&["rate"], "beside `--host-rate` and `--fabric-rate`")?;
+        }
+        if place.host_length.is_some() && place.fabric_length.is_some() {
+            given.refuse_all(&["length"], "beside `--host-length` and `--fabric-length`")?;
+        }
+        let names = [
+            "rate",
+            "length",
+            "host_rate",
+            "fabric_rate",
+            "host_length",
+            "fabric_length",
+        ];
+        if !names.iter().any(|name| given.has(name)) {
+            return Ok(());
+        }
+        // A file that assumes nothing of a place gives all of its facts.
+        let Some(plain) = read(Supplied::default()) else {
+            return Ok(());
+        };
+        let places = |fact: fn(&AssumedOfLink) -> bool| {
+            let links = plain.links().iter().filter(|link| fact(&link.assumed));
+            let is_host = |end: &Endpoint| matches!(end.node, NodeId::Host(_));
+            let to_host = links.map(|link| is_host(&link.a) || is_host(&link.b));
+            to_host.fold((false, false), |(hosts, fabric), host| {
+                (hosts || host, fabric || !host)
+            })
+        };
+        let ((host_rate, fabric_rate), (host_length, fabric_length)) =
+            (places(|link| link.rate), places(|link| link.length));
+        given.refuse(|name| {
+            let used = match name {
+                "rate" => host_rate || fabric_rate,
+                "host_rate" => host_rate,
+                "fabric_rate" => fabric_rate,
+                "length" => host_length || fabric_length,
+                "host_length" => host_length,
+                "fabric_length" => fabric_length,
+                _ => true,
+            };
+            (!used).then(|| "here: the file gives this of every such link".to_owned())
+        })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -149,37 +246,79 @@ impl Topo {
 impl ImportArgs {
     fn run(&self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         if Path::new(&self.file).is_dir() {
-            return self.fabric(given, terminal);
+            let reason = "for a folder: devices without a file are its hosts";
+            given.refuse_all(&["hosts"], reason)?;
+            let files = folder::json_files(&self.file)?;
+            let name = Path::new(&self.file).file_name();
+            let read = |options: &ImportOptions| import::import_fabric(&files, options);
+            self.import(name, &read, given, terminal)
+        } else {
+            let text = terminal::read(&self.file)?;
+            let name = Path::new(&self.file).file_stem();
+            let read = |options: &ImportOptions| import::import(&text, options);
+            self.import(name, &read, given, terminal)
         }
-        let text = terminal::read(&self.file)?;
-        let stem = Path::new(&self.file)
-            .file_stem()
-            .map_or_else(|| "imported".into(), |s| s.to_string_lossy());
+    }
+
+    fn import(
+        &self,
+        name: Option<&OsStr>,
+        read: &dyn Fn(&ImportOptions) -> Result<Imported, ImportError>,
+        given: &Given,
+        terminal: &Terminal,
+    ) -> Result<(), Fault> {
+        let name = name.map_or_else(|| "imported".into(), |name| name.to_string_lossy());
         let options = ImportOptions {
-            name: stem.into_owned(),
+            name: name.into_owned(),
             hosts_per_node: self.hosts,
+            supplied: self.links.supplied(),
+            ignore: self.ignore.clone(),
+            keep: self.keep.clone(),
             largest_part: self.largest_part,
-            ..ImportOptions::default()
         };
-        let imported = import::import(&text, &options).map_err(|e| self.refuse(e))?;
+        let imported = read(&options).map_err(|e| self.refuse(e))?;
+        self.refuse_idle(&imported, &options, read, given)?;
+        terminal.note(format!("read as {}", imported.format));
+        for note in &imported.notes {
+            terminal.note(note);
+        }
+        let assumed = imported.topology.assumptions();
+        let assumed = assumed.without(&[Fact::Buffer, Fact::Mtu]);
+        assumed::refuse(self.strict, &assumed, Status::Input)?;
+        for assumption in assumed.iter() {
+            terminal.note(assumption);
+        }
+        write(&self.output, &imported.topology, terminal)
+    }
+
+    /// Refuses options that would change nothing.
+    fn refuse_idle(
+        &self,
+        imported: &Imported,
+        options: &ImportOptions,
+        read: &dyn Fn(&ImportOptions) -> Result<Imported, ImportError>,
+        given: &Given,
+    ) -> Result<(), Fault> {
         // With hosts of its own, a file gives the same network whatever their number was to be.
         let other = ImportOptions {
             hosts_per_node: u16::from(options.hosts_per_node == 0),
-            ..options
+            ..options.clone()
         };
         let same = |other: Imported| other.topology == imported.topology;
-        if given.has("hosts") && import::import(&text, &other).is_ok_and(same) {
+        if given.has("hosts") && read(&other).is_ok_and(same) {
             let reason = format!(
                 "for a {}: it is for GraphML, which knows no hosts, and CSV without any",
                 imported.format
             );
             given.refuse_all(&["hosts"], &reason)?;
         }
-        terminal.note(format!("read as {}", imported.format));
-        for note in &imported.notes {
-            terminal.note(note);
-        }
-        write(&self.output, &imported.topology, terminal)
+        self.links.refuse_idle(given, &|supplied| {
+            let plain = ImportOptions {
+                supplied,
+                ..options.clone()
+            };
+            Some(read(&plain).ok()?.topology)
+        })
     }
 
     /// A refusal; where parts of the network are not connected, with what keeps one of them.
@@ -196,27 +335,6 @@ impl ImportArgs {
             return fault.help("`--largest-part` keeps the largest part that is connected");
         }
         fault
-    }
-
-    /// A folder of what a fabric's switches wrote.
-    fn fabric(&self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
-        let reason = "for a folder: devices without a file are its hosts";
-        given.refuse_all(&["hosts"], reason)?;
-        let files = folder::json_files(&self.file)?;
-        let name = Path::new(&self.file)
-            .file_name()
-            .map_or_else(|| "imported".into(), |name| name.to_string_lossy());
-        let options = ImportOptions {
-            name: name.into_owned(),
-            largest_part: self.largest_part,
-            ..ImportOptions::default()
-        };
-        let imported = import::import_fabric(&files, &options).map_err(|e| self.refuse(e))?;
-        terminal.note(format!("read as {}", imported.format));
-        for note in &imported.notes {
-            terminal.note(note);
-        }
-        write(&self.output, &imported.topology, terminal)
     }
 }
 

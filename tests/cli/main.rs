@@ -19,6 +19,7 @@ mod lsp;
 mod output;
 mod p4_tools;
 mod p4c;
+mod ports;
 mod shards;
 mod sonic;
 mod submit;

@@ -42,8 +42,8 @@ impl Default for Budget {
             lossless_priorities: 7,
             ports: 511,
             tcam_bits: None,
-            buffer: Bytes::new(12 << 20),
-            mtu: Bytes::new(1500),
+            buffer: topology::BUFFER,
+            mtu: topology::MTU,
         }
     }
 }

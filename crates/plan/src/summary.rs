@@ -5,8 +5,8 @@ use std::fmt;
 
 use quantities::Bytes;
 use serde::Serialize;
-use topology::Fabric;
 use topology::routes::{RouteCount, RouteSet};
+use topology::{Assumptions, Fabric};
 
 use super::check::checked::{CheckedPlan, RuleCounts};
 use super::check::{PromisedPairs, Verdict};
@@ -70,6 +70,9 @@ pub struct PlanSummary {
     pub promised: Option<PromisedPairs>,
     /// What the proof has shown.
     pub verdict: Verdict,
+    /// What of the network nobody gave: the verdict holds if the assumed values do.
+    #[serde(skip_serializing_if = "Assumptions::is_empty")]
+    pub assumed: Assumptions,
     /// How long planning took; the caller, who has a clock, says so.
     pub seconds: f64,
 }
@@ -199,6 +202,7 @@ impl CheckedPlan {
             failover,
             promised: report.promised,
             verdict: report.verdict,
+            assumed: report.assumed,
             seconds,
         }
     }

@@ -172,7 +172,10 @@ impl Build<'_> {
             self.config.ports.insert(name.clone(), row);
             let far = match peer.end.node {
                 NodeId::Switch(far) => interface(topology, far, peer.end.port),
-                NodeId::Host(_) => format!("eth{}", peer.end.port),
+                NodeId::Host(_) => match topology.interface_at(peer.end) {
+                    Some(name) => name.to_owned(),
+                    None => format!("eth{}", peer.end.port),
+                },
             };
             let neighbor = NeighborRow {
                 name: topology.node_name(peer.end.node).to_owned(),

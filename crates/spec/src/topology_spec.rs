@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use quantities::{BitRate, Metres};
+use quantities::BitRate;
 use serde::Deserialize;
-use topology::Topology;
 use topology::generate::{Bcube, Cables, Clos, FatTree, Line, Ring, ThreeLayerClos, ThreeNode};
+use topology::{Supplied, Topology};
 
 use super::error::ScenarioError;
 use super::generators::{EgftSpec, FlattenedClosSpec, JellyfishSpec, XpanderSpec};
@@ -194,14 +194,25 @@ fn wrong(error: impl std::fmt::Display) -> ScenarioError {
 impl CablesSpec {
     fn cables(&self) -> Cables {
         let usual = Cables::default();
-        let rate = |rate: Option<Speed>, usual: BitRate| rate.map_or(usual, |speed| speed.0);
-        let length =
-            |length: Option<Length>, usual: Metres| length.map_or(usual, |length| length.0);
+        let given = self.supplied();
         Cables {
-            host_rate: rate(self.host_rate, usual.host_rate),
-            fabric_rate: rate(self.fabric_rate, usual.fabric_rate),
-            host_length: length(self.host_length, usual.host_length),
-            fabric_length: length(self.fabric_length, usual.fabric_length),
+            host_rate: given.host_rate.unwrap_or(usual.host_rate),
+            fabric_rate: given.fabric_rate.unwrap_or(usual.fabric_rate),
+            host_length: given.host_length.unwrap_or(usual.host_length),
+            fabric_length: given.fabric_length.unwrap_or(usual.fabric_length),
+        }
+    }
+
+    /// What is given, by the place of a link.
+    #[must_use]
+    pub fn supplied(&self) -> Supplied {
+        let rate = |own: Option<Speed>| own.map(|speed| speed.0);
+        let length = |own: Option<Length>| own.map(|length| length.0);
+        Supplied {
+            host_rate: rate(self.host_rate),
+            fabric_rate: rate(self.fabric_rate),
+            host_length: length(self.host_length),
+            fabric_length: length(self.fabric_length),
         }
     }
 }

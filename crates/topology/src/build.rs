@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use quantities::{BitRate, Metres, PortId};
 
 use super::address::{Layout, host_address, ipv6_of, mac_of};
+use super::assumed::{AssumedOfLink, AssumedOfNetwork};
 use super::error::TopologyError;
 use super::ids::{HostId, NodeId, SwitchId};
 use super::model::{Endpoint, Host, Link, Switch, Topology};
@@ -18,6 +19,7 @@ pub(super) struct HostDraft {
     pub(super) mac: Option<[u8; 6]>,
     pub(super) ipv4: Option<Ipv4Addr>,
     pub(super) ipv6: Option<Ipv6Addr>,
+    pub(super) interfaces: BTreeMap<PortId, String>,
 }
 
 /// A topology under construction.
@@ -27,6 +29,7 @@ pub(super) struct Builder {
     switches: Vec<Switch>,
     hosts: Vec<HostDraft>,
     links: Vec<Link>,
+    assumed: AssumedOfNetwork,
 }
 
 impl Builder {
@@ -36,6 +39,7 @@ impl Builder {
             switches: Vec::new(),
             hosts: Vec::new(),
             links: Vec::new(),
+            assumed: AssumedOfNetwork::default(),
         }
     }
 
@@ -59,6 +63,7 @@ impl Builder {
             up,
             virtual_layers: None,
             ocs: None,
+            assumed: AssumedOfLink::default(),
         });
     }
 
@@ -69,6 +74,11 @@ impl Builder {
     /// Gives a switch its subnet.
     pub(super) fn set_subnet(&mut self, switch: SwitchId, subnet: Subnet) {
         self.switches[switch.index()].subnet = Some(subnet);
+    }
+
+    /// Says what of the network as a whole nobody gave.
+    pub(super) fn set_assumed(&mut self, assumed: AssumedOfNetwork) {
+        self.assumed = assumed;
     }
 
     /// How many hosts there are so far.
@@ -92,10 +102,12 @@ impl Builder {
                 mac: draft.mac.unwrap_or_else(|| mac_of(ipv4)),
                 ipv4,
                 ipv6: draft.ipv6.unwrap_or_else(|| ipv6_of(ipv4)),
+                interfaces: draft.interfaces,
             }
         });
         let hosts = hosts.collect();
-        Topology::new(self.name, self.switches, hosts, self.links)
+        let topology = Topology::new(self.name, self.switches, hosts, self.links)?;
+        Ok(topology.with_assumed(self.assumed))
     }
 
     /// The first switch that each host is linked to.

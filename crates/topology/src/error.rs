@@ -50,11 +50,11 @@ pub enum TopologyError {
     /// A name that link and port notations could not be told from.
     #[error("the name `{0}` is empty or holds a space, a comma or a colon; rename the node")]
     BadName(String),
-    /// What a switch is said to call a port makes no sense.
-    #[error("switch `{switch}`: interface `{name}`: {problem}; correct `interfaces`")]
+    /// The name of a port makes no sense.
+    #[error("`{node}`: interface `{name}`: {problem}; correct `interfaces`")]
     Interface {
-        /// The switch's name.
-        switch: String,
+        /// The node's name.
+        node: String,
         /// The interface.
         name: String,
         /// What is wrong.

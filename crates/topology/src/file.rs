@@ -19,8 +19,9 @@
 //! }
 //! ```
 //!
-//! What is left out is derived: addresses of hosts, `up` (true), the rate (100) and the length
-//! (100, or 10 to a host). Writing a topology and reading it back gives the same topology.
+//! What is left out is derived: addresses of hosts, `up` (true); or assumed: the rate (100) and the
+//! length (100, or 10 to a host). `assumed` of a link that is written says so. Writing a topology
+//! and reading it back gives the same topology.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -35,8 +36,9 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
+use super::assumed::{AssumedOfLink, AssumedOfNetwork};
+use super::assumptions::complete;
 use super::build::{Builder, HostDraft};
-use super::cables::Cables;
 use super::error::TopologyError;
 use super::header::{HeaderError, check_header, read_with_header};
 use super::ids::NodeId;
@@ -60,6 +62,9 @@ struct TopologyFile<'a> {
     /// What to call it.
     #[serde(default)]
     name: String,
+    /// What of the network nobody gave: who plans for it assumes a value.
+    #[serde(default)]
+    assumed: Vec<NetworkFact>,
     /// The switches.
     #[serde(borrow)]
     switches: Vec<SwitchEntry<'a>>,
@@ -132,6 +137,9 @@ struct HostEntry<'a> {
     /// IPv6 address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ipv6: Option<Ipv6Addr>,
+    /// What the host itself calls its ports, by number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    interfaces: BTreeMap<PortId, String>,
 }
 
 /// A text that is read where it stands, unless something in it is escaped. (In an option serde
@@ -173,6 +181,29 @@ struct LinkEntry<'a> {
     /// Whether it works.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     up: bool,
+    /// What of this nobody gave: its value is a default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    assumed: Vec<LinkFact>,
+}
+
+/// A fact of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum LinkFact {
+    /// Its rate.
+    Rate,
+    /// Its length.
+    Length,
+}
+
+/// A fact of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum NetworkFact {
+    /// The packet buffers of switches without `buffer_bytes`.
+    Buffer,
+    /// The largest frame.
+    Mtu,
 }
 
 fn yes() -> bool {
@@ -292,6 +323,11 @@ impl Topology {
         let mut text = format!(
             "{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n  \"name\": {name},\n"
         );
+        let assumed = network_facts(self.assumed());
+        if !assumed.is_empty() {
+            let facts = serde_json::to_string(&assumed).unwrap_or_default();
+            text.push_str(&format!("  \"assumed\": {facts},\n"));
+        }
         section(&mut text, "switches", switches, ",");
         section(&mut text, "hosts", hosts, ",");
         section(&mut text, "links", links, "");
@@ -331,6 +367,10 @@ impl TopologyFile<'_> {
 
     fn put_together(self) -> Result<Topology, FileError> {
         let mut builder = Builder::new(self.name);
+        builder.set_assumed(AssumedOfNetwork {
+            buffer: self.assumed.contains(&NetworkFact::Buffer),
+            mtu: self.assumed.contains(&NetworkFact::Mtu),
+        });
         let count = self.switches.len() + self.hosts.len();
         let mut nodes = HashMap::with_capacity_and_hasher(count, RandomState::default());
         for entry in self.switches {
@@ -352,6 +392,16 @@ impl TopologyFile<'_> {
             .try_for_each(|link| link.map(|link| builder.push(link)))?;
         Ok(builder.finish()?)
     }
+}
+
+/// What of a network is assumed, as the file has it.
+fn network_facts(assumed: AssumedOfNetwork) -> Vec<NetworkFact> {
+    let facts = [
+        (assumed.buffer, NetworkFact::Buffer),
+        (assumed.mtu, NetworkFact::Mtu),
+    ];
+    let facts = facts.into_iter();
+    facts.filter_map(|(is, fact)| is.then_some(fact)).collect()
 }
 
 /// Notes what a name stands for.
@@ -429,6 +479,7 @@ impl<'a> From<&'a Host> for HostEntry<'a> {
             mac: Some(Text(format_mac(host.mac).into())),
             ipv4: Some(host.ipv4),
             ipv6: Some(host.ipv6),
+            interfaces: host.interfaces.clone(),
         }
     }
 }
@@ -438,7 +489,7 @@ impl HostEntry<'_> {
         let mac = match &self.mac {
             None => None,
             Some(Text(text)) => Some(parse_mac(text).ok_or_else(|| FileError::Value {
-                place: format!("hosts[{at}].mac"),
+                place: format!("hosts[{at}].mac ({})", self.name),
                 value: text.to_string(),
                 expected: "an Ethernet address; write six bytes in hexadecimal, as in 02:00:0a:00:00:01",
             })?),
@@ -448,6 +499,7 @@ impl HostEntry<'_> {
             mac,
             ipv4: self.ipv4,
             ipv6: self.ipv6,
+            interfaces: self.interfaces,
         })
     }
 }
@@ -468,31 +520,33 @@ impl LinkEntry<'_> {
             b_layer: link.virtual_layers.map(|layers| layers.b),
             ocs: link.ocs.and_then(NonZeroU32::new),
             up: link.up,
+            assumed: [
+                (link.assumed.rate, LinkFact::Rate),
+                (link.assumed.length, LinkFact::Length),
+            ]
+            .into_iter()
+            .filter_map(|(is, fact)| is.then_some(fact))
+            .collect(),
         }
     }
 
     fn link(&self, at: usize, node: &dyn Fn(&str) -> Option<NodeId>) -> Result<Link, FileError> {
-        let a = endpoint(&self.a, &|| format!("links[{at}].a"), node)?;
-        let b = endpoint(&self.b, &|| format!("links[{at}].b"), node)?;
-        let cables = Cables::default();
-        let at_host = |end: Endpoint| matches!(end.node, NodeId::Host(_));
-        let (rate, length) = match at_host(a) || at_host(b) {
-            true => (cables.host_rate, cables.host_length),
-            false => (cables.fabric_rate, cables.fabric_length),
-        };
+        let a = endpoint(&self.a, &|| self.place(at, ".a"), node)?;
+        let b = endpoint(&self.b, &|| self.place(at, ".b"), node)?;
         let rate = match self.rate_gbps {
-            None => rate,
-            Some(gigabits) => parse_rate(gigabits).ok_or_else(|| FileError::Value {
-                place: format!("links[{at}].rate_gbps"),
+            None => None,
+            Some(gigabits) => Some(parse_rate(gigabits).ok_or_else(|| FileError::Value {
+                place: self.place(at, ".rate_gbps"),
                 value: gigabits.to_string(),
                 expected: "a rate; write gigabits per second above 0, as in 100 or 0.1",
-            })?,
+            })?),
         };
+        let (rate, length, missing) = complete([a.node, b.node], rate, self.length_m);
         let virtual_layers = match (self.a_layer, self.b_layer) {
             (None, None) => None,
             (Some(a), Some(b)) => Some(VirtualLayers { a, b }),
             _ => {
-                let place = format!("links[{at}]");
+                let place = self.place(at, "");
                 return Err(FileError::OneVirtualLayer { place });
             }
         };
@@ -500,11 +554,20 @@ impl LinkEntry<'_> {
             a,
             b,
             rate,
-            length: self.length_m.unwrap_or(length),
+            length,
             up: self.up,
             virtual_layers,
             ocs: self.ocs.map(NonZeroU32::get),
+            assumed: AssumedOfLink {
+                rate: missing.rate || self.assumed.contains(&LinkFact::Rate),
+                length: missing.length || self.assumed.contains(&LinkFact::Length),
+            },
         })
+    }
+
+    /// A field of the entry as messages name it: the position in the list, and the ends.
+    fn place(&self, at: usize, field: &str) -> String {
+        format!("links[{at}]{field} ({} - {})", self.a, self.b)
     }
 }
 

@@ -45,6 +45,21 @@ pub fn read_with_header<'t, T: Deserialize<'t>>(
     file.map_err(HeaderError::Json)
 }
 
+/// What is wrong with a YAML file, with the place and the line that stands there. A caller adds the
+/// name of the file.
+#[must_use]
+pub fn yaml_problem(text: &str, error: &serde_saphyr::Error) -> String {
+    let error = error.without_snippet();
+    let line = error.location().and_then(|place| {
+        let number = usize::try_from(place.line()).ok()?;
+        text.lines().nth(number.checked_sub(1)?)
+    });
+    match line.map(str::trim).filter(|line| !line.is_empty()) {
+        Some(line) => format!("{error}: `{line}`"),
+        None => error.to_string(),
+    }
+}
+
 /// Whether a file that says this of itself is of a format and version. What says nothing of its
 /// version is not of another.
 ///

@@ -47,6 +47,8 @@
 )]
 
 mod address;
+mod assumed;
+mod assumptions;
 mod build;
 mod cables;
 pub mod cabling;
@@ -63,6 +65,7 @@ pub mod import;
 mod layers;
 mod lookup;
 mod model;
+mod ports;
 mod prefix;
 mod repair;
 pub mod routes;
@@ -72,14 +75,17 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+pub use assumed::{AssumedOfLink, AssumedOfNetwork};
+pub use assumptions::{Assumption, Assumptions, BUFFER, Fact, MTU, Supplied};
 pub use distances::Distances;
 pub use error::TopologyError;
 pub use fabric::{Arc, Attachment, Fabric, UNREACHABLE};
 pub use file::{FORMAT, FileError, TopologyPart, VERSION};
-pub use header::{HeaderError, read_with_header};
+pub use header::{HeaderError, read_with_header, yaml_problem};
 pub use ids::{ArcId, HostId, LinkId, NodeId, SwitchId};
 pub use lookup::LookupError;
 pub use model::{Endpoint, Host, Link, Peer, Role, Switch, Topology, VirtualLayers};
+pub use ports::natural_order;
 pub use prefix::{Ipv4Prefix, Ipv6Prefix, PrefixError, Subnet};
 pub use repair::HopRepair;
 pub use search::HopSearch;

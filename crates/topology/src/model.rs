@@ -9,6 +9,7 @@ use quantities::{BitRate, Bytes, Metres, PortId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::assumed::{AssumedOfLink, AssumedOfNetwork};
 use super::error::{MAX_ENTITIES, TopologyError};
 use super::ids::{HostId, LinkId, NodeId, SwitchId};
 use super::prefix::Subnet;
@@ -92,6 +93,8 @@ pub struct Host {
     pub ipv4: Ipv4Addr,
     /// IPv6 address.
     pub ipv6: Ipv6Addr,
+    /// What the host itself calls its ports, where it is known.
+    pub interfaces: BTreeMap<PortId, String>,
 }
 
 /// One end of a link: a node and the port of that node.
@@ -121,6 +124,8 @@ pub struct Link {
     /// The optical circuit switch or patch panel through which it runs, counted from 1, if it runs
     /// through one.
     pub ocs: Option<u32>,
+    /// What of this nobody gave.
+    pub assumed: AssumedOfLink,
 }
 
 /// The virtual layers that the two ends of a link belong to in a Flattened Clos, counted from 1
@@ -156,6 +161,8 @@ pub struct Topology {
     uplinks: Vec<Vec<(PortId, Peer)>>,
     /// Every node by its name.
     by_name: HashMap<String, NodeId, RandomState>,
+    /// What whoever plans for it has to assume.
+    assumed: AssumedOfNetwork,
 }
 
 impl Topology {
@@ -186,6 +193,7 @@ impl Topology {
                 .collect(),
             uplinks: vec![Vec::new(); hosts.len()],
             by_name: HashMap::default(),
+            assumed: AssumedOfNetwork::default(),
             switches,
             hosts,
             links,
@@ -334,23 +342,12 @@ impl Topology {
 
     fn check_interfaces(&self) -> Result<(), TopologyError> {
         for switch in &self.switches {
-            let mut owners = BTreeMap::new();
-            for (&port, name) in &switch.interfaces {
-                let wrong = |problem: String| TopologyError::Interface {
-                    switch: switch.name.clone(),
-                    name: name.clone(),
-                    problem,
-                };
-                if port.get() > switch.ports {
-                    return Err(wrong(format!("there is no port {port}")));
-                }
-                if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == ',') {
-                    return Err(wrong("it is empty or holds a space or a comma".to_owned()));
-                }
-                if let Some(first) = owners.insert(name, port) {
-                    return Err(wrong(format!("port {first} is called so too")));
-                }
-            }
+            let has = |port: PortId| port.get() <= switch.ports;
+            check_names(&switch.name, &switch.interfaces, has)?;
+        }
+        for (host, uplinks) in self.hosts.iter().zip(&self.uplinks) {
+            let has = |port: PortId| uplinks.iter().any(|&(own, _)| own == port);
+            check_names(&host.name, &host.interfaces, has)?;
         }
         Ok(())
     }
@@ -583,11 +580,56 @@ impl Topology {
         topology
     }
 
+    /// What of the network as a whole nobody gave.
+    #[must_use]
+    pub const fn assumed(&self) -> AssumedOfNetwork {
+        self.assumed
+    }
+
+    /// A copy of which this is assumed as a whole.
+    #[must_use]
+    pub const fn with_assumed(mut self, assumed: AssumedOfNetwork) -> Self {
+        self.assumed = assumed;
+        self
+    }
+
+    /// Changes every link; `change` also learns whether the link leads to a host.
+    pub(super) fn change_links(&mut self, change: impl Fn(&mut Link, bool)) {
+        for link in &mut self.links {
+            let to_host = link.is_to_host();
+            change(link, to_host);
+        }
+    }
+
     /// What a switch itself calls one of its ports, where it is known.
     #[must_use]
     pub fn interface(&self, switch: SwitchId, port: PortId) -> Option<&str> {
         let interfaces = &self.switch(switch).interfaces;
         interfaces.get(&port).map(String::as_str)
+    }
+
+    /// What the node at an end calls its port, where it is known.
+    #[must_use]
+    pub fn interface_at(&self, end: Endpoint) -> Option<&str> {
+        let interfaces = match end.node {
+            NodeId::Switch(switch) => &self.switch(switch).interfaces,
+            NodeId::Host(host) => &self.host(host).interfaces,
+        };
+        interfaces.get(&end.port).map(String::as_str)
+    }
+
+    /// The port of a node that a text names: by its number, or by what the node calls it.
+    #[must_use]
+    pub fn port_named(&self, node: NodeId, text: &str) -> Option<PortId> {
+        if let Ok(number) = text.parse() {
+            return Some(PortId::new(number));
+        }
+        let interfaces = match node {
+            NodeId::Switch(switch) => &self.switch(switch).interfaces,
+            NodeId::Host(host) => &self.host(host).interfaces,
+        };
+        let mut named = interfaces.iter();
+        named.find_map(|(&port, name)| (name == text).then_some(port))
     }
 
     /// The Ethernet address of a switch's port: locally administered, apart from those of generated
@@ -628,4 +670,30 @@ impl Topology {
         let (a, b) = (self.endpoint_name(link.a), self.endpoint_name(link.b));
         format!("links[{}] ({a} - {b})", id.index())
     }
+}
+
+/// Checks the names of a node's ports.
+fn check_names(
+    node: &str,
+    interfaces: &BTreeMap<PortId, String>,
+    has: impl Fn(PortId) -> bool,
+) -> Result<(), TopologyError> {
+    let mut owners = BTreeMap::new();
+    for (&port, name) in interfaces {
+        let wrong = |problem: String| TopologyError::Interface {
+            node: node.to_owned(),
+            name: name.clone(),
+            problem,
+        };
+        if !has(port) {
+            return Err(wrong(format!("there is no port {port}")));
+        }
+        if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == ',') {
+            return Err(wrong("it is empty or holds a space or a comma".to_owned()));
+        }
+        if let Some(first) = owners.insert(name, port) {
+            return Err(wrong(format!("port {first} is called so too")));
+        }
+    }
+    Ok(())
 }

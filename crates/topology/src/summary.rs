@@ -7,6 +7,7 @@ use quantities::BitRate;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::assumptions::Assumptions;
 use super::distances::Distances;
 use super::fabric::{Fabric, UNREACHABLE};
 use super::ids::{NodeId, SwitchId};
@@ -54,6 +55,9 @@ pub struct Summary {
     /// An upper bound of the bisection bandwidth: what crosses between the first half of the edge
     /// switches and the second, or what the hosts of either half can send if that is less.
     pub bisection_bound_gbps: f64,
+    /// What of this nobody gave.
+    #[serde(skip_serializing_if = "Assumptions::is_empty")]
+    pub assumed: Assumptions,
 }
 
 /// One layer of a layered topology.
@@ -125,6 +129,7 @@ impl Topology {
             },
             rates,
             bisection_bound_gbps: bisection(self, &fabric),
+            assumed: self.assumptions(),
         }
     }
 }
@@ -350,6 +355,10 @@ impl fmt::Display for Summary {
                 None => writeln!(f, ", {} Gb/s down", layer.down_gbps)?,
             }
         }
-        write!(f, "  bisection  at most {} Gb/s", self.bisection_bound_gbps)
+        write!(f, "  bisection  at most {} Gb/s", self.bisection_bound_gbps)?;
+        for assumption in self.assumed.iter() {
+            write!(f, "\n  assumed    {assumption}")?;
+        }
+        Ok(())
     }
 }

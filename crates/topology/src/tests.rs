@@ -54,12 +54,12 @@ fn every_fault_of_a_file_is_named_with_its_place() {
         (
             r#""s2:2""#,
             r#""s9:2""#,
-            "links[2].b: `s9:2` ends at `s9`, but there is no switch or host of that name; add it or correct the link",
+            "links[2].b (s1:2 - s9:2): `s9:2` ends at `s9`, but there is no switch or host of that name; add it or correct the link",
         ),
         (
             r#""s2:2""#,
             r#""s2""#,
-            "links[2].b: `s2` is not an endpoint; write a node and its port, as in s1:3",
+            "links[2].b (s1:2 - s2): `s2` is not an endpoint; write a node and its port, as in s1:3",
         ),
         (
             r#""s2:2""#,
@@ -94,12 +94,12 @@ fn every_fault_of_a_file_is_named_with_its_place() {
         (
             r#"{"name": "h2"}"#,
             r#"{"name": "h2", "mac": "xx"}"#,
-            "hosts[1].mac: `xx` is not an Ethernet address; write six bytes in hexadecimal, as in 02:00:0a:00:00:01",
+            "hosts[1].mac (h2): `xx` is not an Ethernet address; write six bytes in hexadecimal, as in 02:00:0a:00:00:01",
         ),
         (
             "0.1",
             "-1",
-            "links[2].rate_gbps: `-1` is not a rate; write gigabits per second above 0, as in 100 or 0.1",
+            "links[2].rate_gbps (s1:2 - s2:2): `-1` is not a rate; write gigabits per second above 0, as in 100 or 0.1",
         ),
     ];
     for (from, to, expected) in cases {
@@ -136,6 +136,7 @@ fn links_to_nodes_outside_the_vectors_do_not_panic() {
         up: true,
         virtual_layers: None,
         ocs: None,
+        assumed: AssumedOfLink::default(),
     };
     let topology = Topology::new("t".into(), vec![Switch::new("s1", 1)], vec![], vec![link]);
     assert!(matches!(topology, Err(TopologyError::DanglingLink { .. })));
@@ -208,7 +209,7 @@ fn links_are_found_by_their_ends() {
     );
     assert_eq!(
         message("s1"),
-        "`s1` is not a link; write its ends, as in `s1-s2` or `s1:3-s2:1`"
+        "`s1` is not a link; write its ends, as in `s1-s2` or `s1:3-s2:1`; `s1` is linked to h1, s2"
     );
     let unknown = pair.switch_named("h1").unwrap_err().to_string();
     assert_eq!(unknown, "there is no switch `h1`; there are s1, s2");

@@ -58,8 +58,9 @@ fn lab_name(topology: &Topology) -> String {
     }
 }
 
-/// What the topology file says of nodes and links.
+/// What the topology file says of nodes and links, and of the network.
 struct Rest {
+    assumed: Option<Value>,
     switches: Vec<Value>,
     hosts: Vec<Value>,
     links: Vec<Value>,
@@ -83,6 +84,7 @@ impl Rest {
             switches: entries("switches", &["name"]),
             hosts: entries("hosts", &["name"]),
             links: entries("links", &["a", "b"]),
+            assumed: file.get_mut("assumed").map(Value::take),
         }
     }
 }
@@ -184,14 +186,12 @@ impl Writer<'_> {
         let binds = [format!("{}:{BUILD}:ro", self.options.build)];
         // IPv6 would have every interface speak for itself.
         let quiet = json!({ "net.ipv6.conf.default.disable_ipv6": 1 });
+        let mut switches = json!({ "image": image, "binds": binds, "sysctls": quiet });
+        if let Some(assumed) = &self.rest.assumed {
+            switches["config"] = json!({ "vars": { "assumed": assumed } });
+        }
         LabTopology {
-            groups: IndexMap::from([
-                (
-                    "switches",
-                    json!({ "image": image, "binds": binds, "sysctls": quiet }),
-                ),
-                ("hosts", json!({ "image": image })),
-            ]),
+            groups: IndexMap::from([("switches", switches), ("hosts", json!({ "image": image }))]),
             nodes: self.nodes(machine),
             links: self.links(machine),
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use topology::Assumptions;
 use topology::routes::{JoinedPairs, RoutePolicy, RouteSet};
 
 use super::error::PlanError;
@@ -160,6 +161,9 @@ pub struct CheckReport {
     pub resilience: Resilience,
     /// The first error, in words.
     pub counterexample: Option<String>,
+    /// What of the network nobody gave: the verdict holds if the assumed values do.
+    #[serde(skip_serializing_if = "Assumptions::is_empty")]
+    pub assumed: Assumptions,
     /// How long the check took; the caller, who has a clock, fills it in.
     pub seconds: f64,
 }
@@ -202,6 +206,7 @@ impl CheckReport {
                 None => Resilience::of_routes(errors, loop_free.is_some()),
             },
             counterexample: worst.map(ToString::to_string),
+            assumed: tables.topology.assumptions(),
             seconds: 0.0,
         }
     }

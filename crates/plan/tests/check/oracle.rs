@@ -219,6 +219,7 @@ fn network(parents: &[usize], extra: &[(usize, usize)], hosts: &[usize]) -> Topo
         up: true,
         virtual_layers: None,
         ocs: None,
+        assumed: topology::AssumedOfLink::default(),
     };
     let tree = parents
         .iter()
@@ -248,6 +249,7 @@ fn network(parents: &[usize], extra: &[(usize, usize)], hosts: &[usize]) -> Topo
                 ipv6: Ipv6Addr::from(
                     0xfd00_0000_0000_0000_0000_0000_0000_0001 + u128::from(number),
                 ),
+                interfaces: BTreeMap::new(),
             });
         }
     }

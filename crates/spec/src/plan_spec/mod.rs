@@ -18,7 +18,7 @@ use quantities::{Bytes, Progress};
 use schemes::Algorithm;
 use schemes::failover::{PathPolicy, TransitionKind, TreeGrowth, TreeOrder};
 use serde::Deserialize;
-use topology::Topology;
+use topology::{AssumedOfNetwork, Topology};
 
 pub use choices::{ImportantScheme, Lossless, RouteName};
 pub use error::PlanError;
@@ -288,6 +288,10 @@ impl PlanSpec {
         topology: &Topology,
         progress: &Arc<Progress>,
     ) -> Result<Tables, ScenarioError> {
+        let settled = self
+            .settles(topology)
+            .then(|| self.settle(topology.clone()));
+        let topology = settled.as_ref().unwrap_or(topology);
         let tables = self
             .validate(Spelling::Fields)
             .and_then(|scheme| scheme.tables(topology, Spelling::Fields, progress));
@@ -403,6 +407,22 @@ impl PlanSpec {
             );
         }
         Ok(())
+    }
+
+    /// Whether these options give what the topology leaves to assume.
+    fn settles(&self, topology: &Topology) -> bool {
+        let assumed = topology.assumed();
+        (assumed.buffer && self.buffer.is_some()) || (assumed.mtu && self.mtu.is_some())
+    }
+
+    /// The topology without assumptions about what these options give.
+    #[must_use]
+    pub fn settle(&self, topology: Topology) -> Topology {
+        let assumed = topology.assumed();
+        topology.with_assumed(AssumedOfNetwork {
+            buffer: assumed.buffer && self.buffer.is_none(),
+            mtu: assumed.mtu && self.mtu.is_none(),
+        })
     }
 
     /// What a switch has.

@@ -21,6 +21,7 @@ mod xpander;
 
 use thiserror::Error;
 
+use super::assumed::AssumedOfLink;
 use super::build::{Builder, HostDraft, at_host, at_switch};
 use super::error::TopologyError;
 use super::ids::{HostId, SwitchId};
@@ -195,6 +196,7 @@ impl Network {
                 b: layer + 1,
             }),
             ocs,
+            assumed: AssumedOfLink::default(),
         });
     }
 

@@ -1,9 +1,8 @@
 //! containerlab topology definitions.
 //!
 //! Nodes of kind `linux` are hosts if they are linked to nodes of other kinds only; where all nodes
-//! are `linux`, those with a single link are hosts. All others are switches. The port number is the
-//! one that the interface name ends in (`eth1`, `ethernet-1/3`); if that is ambiguous on a node,
-//! its interfaces are numbered in order. Nodes without a link (collectors and the like) are left
+//! are `linux`, those with a single link are hosts. All others are switches. Interfaces keep their
+//! names (`e1-49`, `ethernet-1/3`). Nodes without a link (collectors and the like) are left
 //! out. Addresses of hosts are taken from `ip address add` in their `exec` lists. Links to the
 //! outside (`host`, `mgmt-net`, `macvlan`, ...) are left out.
 //!
@@ -17,10 +16,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::file::{FORMAT, VERSION};
+use super::super::header::yaml_problem;
 use super::super::model::Topology;
+use super::super::ports::GivenPort;
 use super::{
     Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, parse_cidr,
-    trailing_number,
 };
 
 #[derive(Debug, Deserialize)]
@@ -90,7 +90,7 @@ pub(super) fn read(text: &str, options: &ImportOptions) -> Result<LabFile, Impor
     let format = ImportFormat::Containerlab;
     let lab: Lab = serde_saphyr::from_str(text).map_err(|error| ImportError::Syntax {
         format,
-        reason: error.to_string(),
+        reason: yaml_problem(text, &error),
     })?;
     if let Some(file) = exported(&lab) {
         return Ok(LabFile::Topology(Topology::from_json(&file.to_string())?));
@@ -137,10 +137,14 @@ fn exported(lab: &Lab) -> Option<Value> {
         entry.insert("b".to_owned(), json!(end(b)?));
         links.push(Value::Object(entry));
     }
+    let group = lab.topology.groups.get("switches").and_then(Option::as_ref);
+    let vars = group.and_then(|group| group.config.as_ref());
+    let assumed = vars.and_then(|config| config.vars.get("assumed"));
     Some(json!({
         "format": FORMAT,
         "version": VERSION,
         "name": lab.name,
+        "assumed": assumed.cloned().unwrap_or_else(|| json!([])),
         "switches": switches,
         "hosts": hosts,
         "links": links,
@@ -183,18 +187,19 @@ fn draft(lab: &Lab, options: &ImportOptions) -> Result<Draft, ImportError> {
             idle.join(", ")
         ));
     }
-    let ports = ports(&mut draft, &links);
     for (at, ends) in links {
-        let end = |(node, interface): (String, String)| DraftEnd {
-            port: ports.get(&(node.clone(), interface)).copied(),
-            node,
-        };
-        draft.links.push(DraftLink {
-            place: format!("topology.links[{at}]"),
-            ends: ends.map(end),
-            rate: None,
-            length: None,
-        });
+        let [a, b] = &ends;
+        let place = format!("topology.links[{at}] ({}:{} - {}:{})", a.0, a.1, b.0, b.1);
+        let mut made = Vec::with_capacity(2);
+        for (node, interface) in ends {
+            let port = GivenPort::read(&interface);
+            let port = port
+                .ok_or_else(|| draft.value(&place, format!("`{interface}` is not an interface")))?;
+            made.push(DraftEnd::new(node, port));
+        }
+        if let Ok(ends) = <[DraftEnd; 2]>::try_from(made) {
+            draft.links.push(DraftLink::new(place, ends));
+        }
     }
     Ok(draft)
 }
@@ -271,39 +276,6 @@ fn hosts(lab: &Lab, links: &[NamedLink]) -> BTreeSet<String> {
         }
     };
     linux.iter().filter(|name| is_host(name)).cloned().collect()
-}
-
-/// The port numbers of all interfaces, except of nodes on which they are ambiguous.
-fn ports(draft: &mut Draft, links: &[NamedLink]) -> BTreeMap<(String, String), u16> {
-    let mut by_node: BTreeMap<&str, Vec<(&str, Option<u16>)>> = BTreeMap::new();
-    for (node, interface) in links.iter().flat_map(|(_, ends)| ends) {
-        by_node
-            .entry(node)
-            .or_default()
-            .push((interface, trailing_number(interface)));
-    }
-    let mut ports = BTreeMap::new();
-    for (node, interfaces) in by_node {
-        let switch = draft.switches.iter().any(|s| s == node);
-        // An interface that is used twice keeps its number, and is refused for it later.
-        let names: BTreeSet<_> = interfaces.iter().map(|(interface, _)| interface).collect();
-        let distinct: BTreeSet<_> = interfaces.iter().map(|(_, port)| port).collect();
-        let clear = |(_, port): &(&str, Option<u16>)| {
-            port.is_some_and(|p| !switch || (1..512).contains(&p))
-        };
-        if distinct.len() == names.len() && interfaces.iter().all(clear) {
-            for (interface, port) in interfaces {
-                ports.extend(port.map(|port| ((node.to_owned(), interface.to_owned()), port)));
-            }
-        } else {
-            let order: Vec<_> = interfaces.iter().map(|&(interface, _)| interface).collect();
-            draft.notes.push(format!(
-                "the interfaces of `{node}` ({}) were numbered in this order",
-                order.join(", ")
-            ));
-        }
-    }
-    ports
 }
 
 /// The address in `ip address add 10.0.0.1/24 dev eth1`, however it is abbreviated.

@@ -3,17 +3,22 @@
 //!
 //! From a configuration come ports and their speeds (`PORT`), neighbours (`DEVICE_NEIGHBOR`) and
 //! lengths of cables (`CABLE_LENGTH`); from LLDP neighbours. A device that others name and that has
-//! no file is taken for a host. Ports are numbered from 1 in the order of their names, which are
-//! kept.
+//! no file is taken for a host. What is heard on management interfaces is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use quantities::{BitRate, Metres};
 use serde_json::{Map, Value};
 
+use super::super::file::parse_mac;
+use super::super::ports::{GivenPort, Management, natural_order};
+use super::leave::Leave;
 use super::{
     Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, Imported,
 };
+
+/// A device without a file that more switches than this hear is seldom a host.
+const SWITCHES_OF_A_HOST: usize = 2;
 
 /// A file of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +94,8 @@ pub fn import_fabric(
     files: &[NamedText],
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
-    draft_of(files, options)?.finish()
+    let imported = draft_of(files, options)?.finish()?;
+    Ok(imported.with_supplied(options))
 }
 
 /// Imports a fabric whose switches need not all be connected: a topology for each part that is, in
@@ -101,13 +107,16 @@ pub fn import_fabric_parts(
     files: &[NamedText],
     options: &ImportOptions,
 ) -> Result<Vec<Imported>, ImportError> {
-    let parts = draft_of(files, options)?.split().into_iter();
-    parts.map(Draft::finish).collect()
+    let parts = draft_of(files, options)?.split()?.into_iter();
+    parts
+        .map(|part| Ok(part.finish()?.with_supplied(options)))
+        .collect()
 }
 
 /// What the files of a folder say together.
 fn draft_of(files: &[NamedText], options: &ImportOptions) -> Result<Draft, ImportError> {
     let mut devices: BTreeMap<String, Device> = BTreeMap::new();
+    let mut leave = Leave::new(options);
     let mut read = BTreeMap::new();
     for file in files {
         let root: Value = serde_json::from_str(file.text.trim_start_matches('\u{feff}'))
@@ -116,11 +125,22 @@ fn draft_of(files: &[NamedText], options: &ImportOptions) -> Result<Draft, Impor
         let Some(kind) = kind(&root) else { continue };
         let name = device_name(&file.name, &root);
         let device = devices.entry(name.clone()).or_default();
-        let (what, done) = match kind {
-            Kind::Config => ("config_db.json", config(&file.name, &root, device)),
-            Kind::Lldp => ("LLDP table", lldp(&file.name, &root, device)),
+        let mut reader = Reader {
+            file: &file.name,
+            name: &name,
+            device,
+            leave: &mut leave,
         };
-        done?;
+        let what = match kind {
+            Kind::Config => {
+                reader.config(&root)?;
+                "config_db.json"
+            }
+            Kind::Lldp => {
+                reader.lldp(&root)?;
+                "LLDP table"
+            }
+        };
         if let Some(first) = read.insert((name.clone(), what), file.name.clone()) {
             let reason = format!("is a {what} of `{name}`, and so is {first}: keep one");
             return Err(wrong(&file.name, reason));
@@ -131,7 +151,33 @@ fn draft_of(files: &[NamedText], options: &ImportOptions) -> Result<Draft, Impor
                      `lldp`)";
         return Err(ImportError::Unknown(found.to_owned()));
     }
-    draft(devices, options)
+    leave_out_far_ends(&mut devices, &mut leave);
+    draft(devices, leave, options)
+}
+
+/// Leaves out what a device hears from the management interface of another.
+fn leave_out_far_ends(devices: &mut BTreeMap<String, Device>, leave: &mut Leave) {
+    let known: BTreeSet<String> = devices.keys().cloned().collect();
+    for (name, device) in devices {
+        for port in device.ports.values_mut() {
+            let Some(far) = port.neighbor.take_if(|far| {
+                known.contains(&far.device) && far.ports.iter().any(|port| is_management(port))
+            }) else {
+                continue;
+            };
+            match far.ports.iter().find(|port| is_management(port)) {
+                Some(interface) if !leave.keeps(&far.device, interface) => {
+                    leave.management(&far.device, interface, name);
+                }
+                _ => port.neighbor = Some(far),
+            }
+        }
+    }
+}
+
+/// Whether a switch that has a file takes this interface for management.
+fn is_management(interface: &str) -> bool {
+    Management::of(interface) != Management::No
 }
 
 /// What a device is called: as its configuration says; else as the file is called, or the folder
@@ -196,83 +242,134 @@ fn text(value: Option<&Value>) -> Option<String> {
     }
 }
 
-fn config(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<(), ImportError> {
-    for (name, row) in rows(file, root, "PORT")? {
-        let port = device.ports.entry(name.clone()).or_default();
-        device.knows_ports = true;
-        let Some(speed) = text(row.get("speed")) else {
-            continue;
-        };
-        let megabits = speed.parse::<u64>().ok().filter(|speed| *speed > 0);
-        let bits = megabits.and_then(|speed| speed.checked_mul(BITS_PER_MEGABIT));
-        let place = format!("{file}: table PORT, key `{name}.speed`");
-        let bits = bits.ok_or_else(|| wrong(place, format!("`{speed}` is no speed in Mb/s")))?;
-        port.speed = Some(BitRate::new(bits));
+/// Reads the files of a device.
+struct Reader<'a> {
+    file: &'a str,
+    name: &'a str,
+    device: &'a mut Device,
+    leave: &'a mut Leave,
+}
+
+impl Reader<'_> {
+    fn config(&mut self, root: &Map<String, Value>) -> Result<(), ImportError> {
+        let file = self.file;
+        for (name, row) in rows(file, root, "PORT")? {
+            let port = self.device.ports.entry(name.clone()).or_default();
+            self.device.knows_ports = true;
+            let Some(speed) = text(row.get("speed")) else {
+                continue;
+            };
+            let megabits = speed.parse::<u64>().ok().filter(|speed| *speed > 0);
+            let bits = megabits.and_then(|speed| speed.checked_mul(BITS_PER_MEGABIT));
+            let place = format!("{file}: table PORT, key `{name}.speed`");
+            let bits =
+                bits.ok_or_else(|| wrong(place, format!("`{speed}` is no speed in Mb/s")))?;
+            port.speed = Some(BitRate::new(bits));
+        }
+        for (group, row) in rows(file, root, "CABLE_LENGTH")? {
+            for (name, value) in row {
+                let place = format!("{file}: table CABLE_LENGTH, key `{group}.{name}`");
+                let said = text(Some(value)).unwrap_or_default();
+                let metres = said.strip_suffix('m').and_then(|n| n.parse().ok());
+                let metres = metres
+                    .ok_or_else(|| wrong(&place, format!("`{said}` is no length such as `40m`")))?;
+                let port = self.device.ports.get_mut(name);
+                let port =
+                    port.ok_or_else(|| wrong(&place, format!("there is no port `{name}`")))?;
+                let metres = Metres::new(metres);
+                if let Some(known) = port.length.replace(metres)
+                    && known != metres
+                {
+                    let reason = format!("{metres} m, but another group says {known} m: keep one");
+                    return Err(wrong(place, reason));
+                }
+            }
+        }
+        for (name, row) in rows(file, root, "DEVICE_NEIGHBOR")? {
+            let place = format!("{file}: table DEVICE_NEIGHBOR, key `{name}`");
+            let far = text(row.get("name"));
+            let far = far.ok_or_else(|| wrong(&place, "names no device (`name`)"))?;
+            let ports = text(row.get("port")).into_iter().collect();
+            self.learn(name, far, ports, place)?;
+        }
+        Ok(())
     }
-    for (group, row) in rows(file, root, "CABLE_LENGTH")? {
-        for (name, value) in row {
-            let place = format!("{file}: table CABLE_LENGTH, key `{group}.{name}`");
-            let said = text(Some(value)).unwrap_or_default();
-            let metres = said.strip_suffix('m').and_then(|n| n.parse().ok());
-            let metres = metres
-                .ok_or_else(|| wrong(&place, format!("`{said}` is no length such as `40m`")))?;
-            let port = device.ports.get_mut(name);
-            let port = port.ok_or_else(|| wrong(&place, format!("there is no port `{name}`")))?;
-            let metres = Metres::new(metres);
-            if let Some(known) = port.length.replace(metres)
-                && known != metres
-            {
-                let reason = format!("{metres} m, but another group says {known} m: keep one");
-                return Err(wrong(place, reason));
+
+    /// A port's neighbour, unless something else was said of it.
+    fn learn(
+        &mut self,
+        name: &str,
+        far: String,
+        ports: Vec<String>,
+        place: String,
+    ) -> Result<(), ImportError> {
+        if self.leaves_out(name, &far) {
+            return Ok(());
+        }
+        let device = &mut *self.device;
+        if device.knows_ports && !device.ports.contains_key(name) {
+            return Err(wrong(
+                place,
+                format!("there is no port `{name}` in table PORT"),
+            ));
+        }
+        let port = device.ports.entry(name.to_owned()).or_default();
+        match &mut port.neighbor {
+            Some(known) if known.device != far => {
+                let reason = format!(
+                    "leads to `{far}`, but {} says `{}`: correct one of them",
+                    known.place, known.device
+                );
+                Err(wrong(place, reason))
+            }
+            Some(known) => {
+                // Either may name the port in the words of the other side.
+                known.ports.extend(ports);
+                Ok(())
+            }
+            none => {
+                *none = Some(Neighbor {
+                    device: far,
+                    ports,
+                    place,
+                });
+                Ok(())
             }
         }
     }
-    for (name, row) in rows(file, root, "DEVICE_NEIGHBOR")? {
-        let place = format!("{file}: table DEVICE_NEIGHBOR, key `{name}`");
-        let far = text(row.get("name"));
-        let far = far.ok_or_else(|| wrong(&place, "names no device (`name`)"))?;
-        let ports = text(row.get("port")).into_iter().collect();
-        learn(device, name, far, ports, place)?;
-    }
-    Ok(())
-}
 
-/// A port's neighbour, unless something else was said of it.
-fn learn(
-    device: &mut Device,
-    name: &str,
-    far: String,
-    ports: Vec<String>,
-    place: String,
-) -> Result<(), ImportError> {
-    if device.knows_ports && !device.ports.contains_key(name) {
-        return Err(wrong(
-            place,
-            format!("there is no port `{name}` in table PORT"),
-        ));
+    /// Whether what an interface hears is left out.
+    fn leaves_out(&mut self, interface: &str, far: &str) -> bool {
+        let ends = [(self.name, Some(interface)), (far, None)];
+        let ignored = ends.map(|(device, interface)| self.leave.ignores(device, interface));
+        let mut any = false;
+        for what in ignored.into_iter().flatten() {
+            self.leave.ignored(what, [self.name, far]);
+            any = true;
+        }
+        if !any && is_management(interface) && !self.leave.keeps(self.name, interface) {
+            self.leave.management(self.name, interface, far);
+            any = true;
+        }
+        any
     }
-    let port = device.ports.entry(name.to_owned()).or_default();
-    match &mut port.neighbor {
-        Some(known) if known.device != far => {
-            let reason = format!(
-                "leads to `{far}`, but {} says `{}`: correct one of them",
-                known.place, known.device
-            );
-            Err(wrong(place, reason))
+
+    fn lldp(&mut self, root: &Map<String, Value>) -> Result<(), ImportError> {
+        let file = self.file;
+        for (name, heard) in heard(file, root)? {
+            let place = format!("{file}: lldp.interface, key `{name}`");
+            let chassis = heard.get("chassis").map(one);
+            let far = chassis.and_then(chassis_name).ok_or_else(|| {
+                let reason = "has no chassis: write it with `lldpcli -f json show neighbors`";
+                wrong(&place, reason)
+            })?;
+            let port = heard.get("port").map(one);
+            let id = port.and_then(|port| said(port.get("id")));
+            let described = port.and_then(|port| said(port.get("descr")));
+            let ports = id.into_iter().chain(described).collect();
+            self.learn(&name, far, ports, place)?;
         }
-        Some(known) => {
-            // Either may name the port in the words of the other side.
-            known.ports.extend(ports);
-            Ok(())
-        }
-        none => {
-            *none = Some(Neighbor {
-                device: far,
-                ports,
-                place,
-            });
-            Ok(())
-        }
+        Ok(())
     }
 }
 
@@ -291,11 +388,11 @@ fn said(value: Option<&Value>) -> Option<String> {
 }
 
 /// What was heard, by interface.
-type Heard<'a> = Vec<(String, &'a Map<String, Value>)>;
+type ByInterface<'a> = Vec<(String, &'a Map<String, Value>)>;
 
 /// What was heard on each interface. `json` keys an object by the interface's name, `json0` gives
 /// the name in a field.
-fn heard<'a>(file: &str, root: &'a Map<String, Value>) -> Result<Heard<'a>, ImportError> {
+fn heard<'a>(file: &str, root: &'a Map<String, Value>) -> Result<ByInterface<'a>, ImportError> {
     let interfaces = root.get("lldp").and_then(|lldp| one(lldp).get("interface"));
     let each: Vec<&Map<String, Value>> = match interfaces {
         None => Vec::new(),
@@ -323,23 +420,6 @@ fn heard<'a>(file: &str, root: &'a Map<String, Value>) -> Result<Heard<'a>, Impo
     Ok(found)
 }
 
-fn lldp(file: &str, root: &Map<String, Value>, device: &mut Device) -> Result<(), ImportError> {
-    for (name, heard) in heard(file, root)? {
-        let place = format!("{file}: lldp.interface, key `{name}`");
-        let chassis = heard.get("chassis").map(one);
-        let far = chassis.and_then(chassis_name).ok_or_else(|| {
-            let reason = "has no chassis: write it with `lldpcli -f json show neighbors`";
-            wrong(&place, reason)
-        })?;
-        let port = heard.get("port").map(one);
-        let id = port.and_then(|port| said(port.get("id")));
-        let described = port.and_then(|port| said(port.get("descr")));
-        let ports = id.into_iter().chain(described).collect();
-        learn(device, &name, far, ports, place)?;
-    }
-    Ok(())
-}
-
 /// What a chassis is called: its system name; without one its id.
 fn chassis_name(chassis: &Value) -> Option<String> {
     let chassis = chassis.as_object()?;
@@ -354,31 +434,25 @@ fn chassis_name(chassis: &Value) -> Option<String> {
     })
 }
 
-/// The order of names such as `Ethernet4` and `Ethernet12`: by number where all before it is alike.
-fn natural(name: &str) -> (String, u64, String) {
-    let digits = |c: char| c.is_ascii_digit();
-    let Some(at) = name.find(digits) else {
-        return (name.to_owned(), 0, String::new());
-    };
-    let rest = &name[at..];
-    let end = rest.find(|c| !digits(c)).unwrap_or(rest.len());
-    let number = rest[..end].parse().unwrap_or(u64::MAX);
-    (name[..at].to_owned(), number, rest[end..].to_owned())
-}
-
 fn draft(
     mut devices: BTreeMap<String, Device>,
+    leave: Leave,
     options: &ImportOptions,
 ) -> Result<Draft, ImportError> {
     let mut draft = Draft::new(FORMAT, options);
+    draft.leave = Some(leave);
     draft.switches = devices.keys().cloned().collect();
     let cables = cables(&mut devices)?;
-    let numbers = number_ports(&devices, &mut draft)?;
-    let mut hosts: BTreeSet<String> = BTreeSet::new();
+    for (device, about) in &devices {
+        let names = about.ports.keys().filter(|port| !is_management(port));
+        draft.ports.insert(device.clone(), names.cloned().collect());
+    }
+    let mut hosts: BTreeMap<String, Heard> = BTreeMap::new();
     for Cable { ends, place, back } in cables {
         let mut rates = Vec::new();
         let mut lengths = Vec::new();
-        for (device, port) in ends.iter().flatten() {
+        let (near, far) = &ends;
+        for (device, port) in std::iter::once(near).chain(far) {
             let about = devices
                 .get(device)
                 .and_then(|device| device.ports.get(port));
@@ -407,50 +481,68 @@ fn draft(
                 .notes
                 .push(format!("{place}: the other end does not say so"));
         }
-        let [near, far] = ends;
-        let end = |end: Option<End>, host: &str| match end {
-            Some((device, port)) => DraftEnd {
-                port: numbers.get(&(device.clone(), port)).copied(),
-                node: device,
-            },
-            None => DraftEnd {
-                node: host.to_owned(),
-                port: None,
-            },
+        let ((device, port), far) = ends;
+        let far = match far {
+            Some((device, port)) => DraftEnd::new(device, GivenPort::Name(port)),
+            None => {
+                let about = devices
+                    .get(&device)
+                    .and_then(|device| device.ports.get(&port));
+                let neighbor = about.and_then(|port| port.neighbor.as_ref());
+                let Some(neighbor) = neighbor else { continue };
+                let heard = hosts.entry(neighbor.device.clone()).or_default();
+                heard.by.insert(device.clone());
+                let port = host_port(neighbor).filter(|port| heard.ports.insert(port.clone()));
+                DraftEnd::new(
+                    &neighbor.device,
+                    port.map_or(GivenPort::Open, GivenPort::Name),
+                )
+            }
         };
-        let host = match &far {
-            Some(_) => String::new(),
-            None => neighbor_of(&devices, near.as_ref()),
-        };
-        if far.is_none() {
-            hosts.insert(host.clone());
-        }
         draft.links.push(DraftLink {
-            place,
-            ends: [end(near, ""), end(far, &host)],
             rate: rates.first().copied(),
             length: lengths.into_iter().max(),
+            ..DraftLink::new(place, [DraftEnd::new(device, GivenPort::Name(port)), far])
         });
     }
-    draft.hosts = hosts
-        .into_iter()
-        .map(|name| DraftHost {
+    for (name, heard) in hosts {
+        if heard.by.len() > SWITCHES_OF_A_HOST {
+            draft.notes.push(format!(
+                "`{name}` has no file and {} switches hear it: it is taken for a host; leave it out \
+                 (`--ignore {name}`), or add its file",
+                heard.by.len()
+            ));
+        }
+        draft.hosts.push(DraftHost {
             name,
             ..DraftHost::default()
-        })
-        .collect();
+        });
+    }
     Ok(draft)
 }
 
-fn neighbor_of(devices: &BTreeMap<String, Device>, end: Option<&End>) -> String {
-    let port = end.and_then(|(device, port)| devices.get(device)?.ports.get(port));
-    let far = port.and_then(|port| port.neighbor.as_ref());
-    far.map_or_else(String::new, |far| far.device.clone())
+/// Where a host is heard.
+#[derive(Default)]
+struct Heard {
+    /// By which switches.
+    by: BTreeSet<String>,
+    /// What its ports are called.
+    ports: BTreeSet<String>,
+}
+
+/// What a host calls its port, if what was heard can be a name: it may be an address, or words.
+fn host_port(neighbor: &Neighbor) -> Option<String> {
+    let is_name = |port: &&String| {
+        let odd = |c: char| c.is_whitespace() || c == ',';
+        let number = port.bytes().all(|byte| byte.is_ascii_digit());
+        !number && !port.contains(odd) && parse_mac(port).is_none()
+    };
+    neighbor.ports.iter().find(is_name).cloned()
 }
 
 /// A cable. Its far end is none where a host stands there.
 struct Cable {
-    ends: [Option<End>; 2],
+    ends: (End, Option<End>),
     /// Where it is said.
     place: String,
     /// Whether both ends say so.
@@ -464,7 +556,7 @@ fn cables(devices: &mut BTreeMap<String, Device>) -> Result<Vec<Cable>, ImportEr
     let mut fresh: Vec<End> = Vec::new();
     for (name, device) in devices.iter() {
         let mut ports: Vec<(&String, &Port)> = device.ports.iter().collect();
-        ports.sort_by_key(|(port, _)| natural(port));
+        ports.sort_by(|(a, _), (b, _)| natural_order(a, b));
         for (port, about) in ports {
             let near = (name.clone(), port.clone());
             let Some(neighbor) = &about.neighbor else {
@@ -473,7 +565,7 @@ fn cables(devices: &mut BTreeMap<String, Device>) -> Result<Vec<Cable>, ImportEr
             let place = neighbor.place.clone();
             let Some(far) = devices.get(&neighbor.device) else {
                 cables.push(Cable {
-                    ends: [Some(near), None],
+                    ends: (near, None),
                     place,
                     back: true,
                 });
@@ -511,7 +603,7 @@ fn cables(devices: &mut BTreeMap<String, Device>) -> Result<Vec<Cable>, ImportEr
                 fresh.push(far_end.clone());
             }
             cables.push(Cable {
-                ends: [Some(near), Some(far_end)],
+                ends: (near, Some(far_end)),
                 place,
                 back,
             });
@@ -553,24 +645,4 @@ fn answers(says: &Neighbor, port: &str, device: &Device) -> bool {
         .iter()
         .any(|name| device.ports.contains_key(name));
     !known || says.ports.iter().any(|name| name == port)
-}
-
-/// Numbers the ports of every switch from 1 in the order of their names.
-fn number_ports(
-    devices: &BTreeMap<String, Device>,
-    draft: &mut Draft,
-) -> Result<BTreeMap<End, u16>, ImportError> {
-    let mut numbers = BTreeMap::new();
-    for (device, about) in devices {
-        let mut names: Vec<&String> = about.ports.keys().collect();
-        names.sort_by_key(|name| natural(name));
-        let interfaces = draft.interfaces.entry(device.clone()).or_default();
-        for (at, name) in names.into_iter().enumerate() {
-            let number = u16::try_from(at + 1)
-                .map_err(|_| wrong(device, format!("has more than {} ports", u16::MAX)))?;
-            numbers.insert((device.clone(), name.clone()), number);
-            interfaces.insert(number, name.clone());
-        }
-    }
-    Ok(numbers)
 }

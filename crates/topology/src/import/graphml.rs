@@ -4,6 +4,9 @@
 //! Read where present: `label` (or a yEd label) as the name; `LinkSpeedRaw` in bits per second, or
 //! `LinkSpeed` with `LinkSpeedUnits`; `Latitude` and `Longitude`, from which the length of a link
 //! is the great-circle distance. Links of a node to itself are left out.
+//!
+//! Nodes stand in the natural order of their ids, which name them in the file. Of several nodes
+//! with one label, the first keeps it, and the others get their id behind it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +14,10 @@ use quantities::{BitRate, Metres};
 use roxmltree::{Document, Node};
 
 use super::super::file;
-use super::{Draft, DraftEnd, DraftLink, ImportError, ImportFormat, ImportOptions, add_hosts};
+use super::super::ports::natural_order;
+use super::{
+    Draft, DraftEnd, DraftLink, ImportError, ImportFormat, ImportOptions, Order, add_hosts,
+};
 
 /// Mean radius of the earth in metres.
 const EARTH: f64 = 6_371_000.0;
@@ -56,16 +62,11 @@ pub(super) fn read(text: &str, options: &ImportOptions) -> Result<Draft, ImportE
         let data = data(edge, &keys);
         let rate = rate(&data).map_err(|reason| draft.value(&place, reason))?;
         let length = a.place.zip(b.place).map(|(a, b)| distance(a, b));
-        let end = |node: &GraphNode| DraftEnd {
-            node: node.name.clone(),
-            port: None,
-        };
-        let ends = [end(a), end(b)];
+        let ends = [DraftEnd::open(&a.name), DraftEnd::open(&b.name)];
         draft.links.push(DraftLink {
-            place,
-            ends,
             rate,
             length,
+            ..DraftLink::new(place, ends)
         });
     }
     if loops > 0 {
@@ -90,9 +91,13 @@ fn add_nodes(
     keys: &BTreeMap<&str, &str>,
     options: &ImportOptions,
 ) -> Result<BTreeMap<String, GraphNode>, ImportError> {
+    draft.order = Order::Nodes;
     let mut nodes = BTreeMap::new();
     let mut names = BTreeSet::new();
-    for node in elements(document, "node") {
+    let mut found: Vec<Node<'_, '_>> = elements(document, "node").collect();
+    let id = |node: &Node<'_, '_>| node.attribute("id").unwrap_or_default().to_owned();
+    found.sort_by(|a, b| natural_order(&id(a), &id(b)));
+    for node in found {
         // A yEd group is a node around a graph: its members count, not itself.
         if node
             .children()

@@ -5,7 +5,8 @@
 //!
 //! p4-utils: the same under `topology` (in p4app under `targets`), with links `["s1", "s2", {"bw":
 //! 10, "port1": 1, "port2": 2}]`, ports numbered in the order of the links, and addresses by an
-//! assignment strategy where hosts name none. Delays are not taken over.
+//! assignment strategy where hosts name none. Delays are not taken over, which a note says: what
+//! Mininet delays stands for no length of a cable.
 
 use std::net::Ipv4Addr;
 
@@ -15,9 +16,10 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::super::file;
+use super::super::ports::GivenPort;
 use super::{
-    Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, parse_cidr,
-    parse_megabits,
+    Draft, DraftEnd, DraftHost, DraftLink, ImportError, ImportFormat, ImportOptions, Order,
+    parse_cidr, parse_megabits,
 };
 
 #[derive(Debug, Deserialize)]
@@ -42,6 +44,7 @@ struct HostSpec {
 #[derive(Debug, Deserialize)]
 struct LinkDefaults {
     bw: Option<f64>,
+    delay: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -71,8 +74,9 @@ pub(super) fn read_tutorials(text: &str, options: &ImportOptions) -> Result<Draf
     let network: Network = serde_json::from_str(text).map_err(syntax(format))?;
     let mut draft = Draft::new(format, options);
     add_nodes(&mut draft, &network)?;
+    let mut delays = 0;
     for (at, link) in network.links.iter().enumerate() {
-        let place = format!("links[{at}]");
+        let place = place("links", at, link);
         let (a, b) = names(&draft, link, &place)?;
         let rate = match link.get(3) {
             None | Some(Value::Null) => None,
@@ -82,13 +86,13 @@ pub(super) fn read_tutorials(text: &str, options: &ImportOptions) -> Result<Draf
             dashed_end(&draft, a, &place)?,
             dashed_end(&draft, b, &place)?,
         ];
+        delays += usize::from(link.get(2).is_some_and(is_delay));
         draft.links.push(DraftLink {
-            place,
-            ends,
             rate,
-            length: None,
+            ..DraftLink::new(place, ends)
         });
     }
+    note_delays(&mut draft, delays);
     Ok(draft)
 }
 
@@ -97,6 +101,8 @@ pub(super) fn read_p4utils(text: &str, options: &ImportOptions) -> Result<Draft,
     let format = ImportFormat::P4Utils;
     let app: P4App = serde_json::from_str(text).map_err(syntax(format))?;
     let mut draft = Draft::new(format, options);
+    // p4-utils numbers ports and addresses in the order of the file.
+    draft.order = Order::File;
     let network = match app.topology {
         Some(network) => network,
         None => {
@@ -119,8 +125,13 @@ pub(super) fn read_p4utils(text: &str, options: &ImportOptions) -> Result<Draft,
     add_nodes(&mut draft, &network)?;
     addresses_of_links(&mut draft, &network)?;
     let default = network.default.as_ref().and_then(|default| default.bw);
+    let usual = network
+        .default
+        .as_ref()
+        .and_then(|default| default.delay.as_ref());
+    let mut delays = 0;
     for (at, link) in network.links.iter().enumerate() {
-        let place = format!("topology.links[{at}]");
+        let place = place("topology.links", at, link);
         let (a, b) = names(&draft, link, &place)?;
         let option = |key: &str| {
             link.get(2)
@@ -131,27 +142,30 @@ pub(super) fn read_p4utils(text: &str, options: &ImportOptions) -> Result<Draft,
             None => None,
             Some(value) => Some(bandwidth(&draft, &value, &place)?),
         };
-        let end = |node: &str, key: &str| {
+        let end = |node: &str, key: &str, label: &str| {
             let port = match option(key) {
-                None => None,
+                None => GivenPort::Open,
                 Some(value) => {
                     let number = value.as_u64().and_then(|n| u16::try_from(n).ok());
                     let reason =
                         || draft.value(&place, format!("{value} is not a port number for `{key}`"));
-                    Some(number.ok_or_else(reason)?)
+                    GivenPort::Number(number.ok_or_else(reason)?)
                 }
             };
-            let node = node.to_owned();
-            Ok::<_, ImportError>(DraftEnd { node, port })
+            let name = option(label).and_then(Value::as_str);
+            Ok::<_, ImportError>(DraftEnd {
+                label: name.map(str::to_owned),
+                ..DraftEnd::new(node, port)
+            })
         };
-        let ends = [end(a, "port1")?, end(b, "port2")?];
+        let ends = [end(a, "port1", "intfName1")?, end(b, "port2", "intfName2")?];
+        delays += usize::from(option("delay").or(usual).is_some_and(is_delay));
         draft.links.push(DraftLink {
-            place,
-            ends,
             rate,
-            length: None,
+            ..DraftLink::new(place, ends)
         });
     }
+    note_delays(&mut draft, delays);
     assign(
         &mut draft,
         network.assignment_strategy.as_deref().unwrap_or("l2"),
@@ -193,7 +207,7 @@ fn mac_address(draft: &Draft, text: &str, place: &str) -> Result<[u8; 6], Import
 /// link's are the host's.
 fn addresses_of_links(draft: &mut Draft, network: &Network) -> Result<(), ImportError> {
     for (at, link) in network.links.iter().enumerate() {
-        let place = format!("topology.links[{at}]");
+        let place = place("topology.links", at, link);
         for (end, side) in [(0, "1"), (1, "2")] {
             let text = |pointer: String| link.get(2)?.pointer(&pointer)?.as_str();
             let ip = text(format!("/params{side}/ip"));
@@ -214,6 +228,12 @@ fn addresses_of_links(draft: &mut Draft, network: &Network) -> Result<(), Import
     Ok(())
 }
 
+/// A link as messages name it: its position in the list, and its ends.
+fn place(list: &str, at: usize, link: &[Value]) -> String {
+    let end = |at: usize| link.get(at).and_then(Value::as_str).unwrap_or("?");
+    format!("{list}[{at}] ({} - {})", end(0), end(1))
+}
+
 /// The two ends of a link as they are written.
 fn names<'a>(
     draft: &Draft,
@@ -226,6 +246,29 @@ fn names<'a>(
     ) {
         (Some(a), Some(b)) => Ok((a, b)),
         _ => Err(draft.value(place, "a link starts with the names of two nodes")),
+    }
+}
+
+/// Whether a delay is given that is not 0.
+fn is_delay(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => text.bytes().any(|byte| (b'1'..=b'9').contains(&byte)),
+        _ => false,
+    }
+}
+
+/// Says that delays are left out.
+fn note_delays(draft: &mut Draft, count: usize) {
+    if count > 0 {
+        let links = if count == 1 {
+            "1 link"
+        } else {
+            &format!("{count} links")
+        };
+        draft.notes.push(format!(
+            "the delay of {links} is left out: links have a length, from which their delay follows (5 ns/m)"
+        ));
     }
 }
 
@@ -258,11 +301,9 @@ fn dashed_end(draft: &Draft, text: &str, place: &str) -> Result<DraftEnd, Import
                 format!("`{port}` in `{text}` is not a port number; write `s1-p3`"),
             )
         })?;
-        let (node, port) = (name.to_owned(), Some(number));
-        return Ok(DraftEnd { node, port });
+        return Ok(DraftEnd::new(name, GivenPort::Number(number)));
     }
-    let (node, port) = (text.to_owned(), None);
-    Ok(DraftEnd { node, port })
+    Ok(DraftEnd::open(text))
 }
 
 /// Gives addresses to hosts without one, as p4-utils does: `l2` puts all into 10.0.0.0/16, `mixed`

@@ -1,7 +1,9 @@
 //! Foreign files, good and bad.
 
+use quantities::PortId;
+
 use super::*;
-use crate::HostId;
+use crate::{HostId, NodeId, SwitchId};
 
 fn read(text: &str) -> Imported {
     import(text, &ImportOptions::default()).unwrap()
@@ -104,18 +106,12 @@ fn containerlab_knows_clients_from_switches() {
 }
 
 #[test]
-fn containerlab_numbers_ambiguous_interfaces() {
-    let text = LAB.replace("spine:e1-2", "spine:e2-1");
-    let imported = read(&text);
-    assert!(imported.notes.contains(
-        &"the interfaces of `spine` (e1-1, e2-1) were numbered in this order".to_owned()
-    ));
-    assert_eq!(
-        imported
-            .topology
-            .link_name(imported.topology.link_named("leaf2-spine").unwrap()),
-        "leaf2:49-spine:2"
-    );
+fn containerlab_keeps_the_names_of_interfaces() {
+    let topology = read(&LAB.replace("spine:e1-2", "spine:e2-1")).topology;
+    let link = topology.link_named("leaf2:e1-49-spine:e2-1").unwrap();
+    assert_eq!(topology.link_name(link), "leaf2:2-spine:2");
+    let client = topology.link_named("client2:eth1-leaf2").unwrap();
+    assert_eq!(topology.link_name(client), "leaf2:1-client2:0");
 }
 
 #[test]
@@ -135,15 +131,15 @@ fn a_lab_of_linux_nodes_has_its_leaves_as_hosts() {
 fn faults_of_links_name_their_place() {
     assert_eq!(
         refused(&TUTORIAL.replace("s1-p2", "s9-p2")),
-        "p4lang tutorials topology.json: links[2]: there is no node `s9`; add it or correct the link"
+        "p4lang tutorials topology.json: links[2] (s9-p2 - s3-p1): there is no node `s9`; add it or correct the link"
     );
     assert_eq!(
         refused(&TUTORIAL.replace("s1-p2", "s1-p1")),
-        "p4lang tutorials topology.json: port 1 of `s1` is used twice, by links[0] (h1:0 - s1:1) and by links[2] (s1:1 - s3:1); give one of them another port"
+        "p4lang tutorials topology.json: links[2] (s1-p1 - s3-p1): port 1 of `s1` is used twice, here and by links[0] (h1 - s1-p1); give one of them another port"
     );
     assert_eq!(
         refused(&TUTORIAL.replace("s1-p2", "s1-px")),
-        "p4lang tutorials topology.json: links[2]: `x` in `s1-px` is not a port number; write `s1-p3`"
+        "p4lang tutorials topology.json: links[2] (s1-px - s3-p1): `x` in `s1-px` is not a port number; write `s1-p3`"
     );
     assert_eq!(
         refused(&TUTORIAL.replace("10.0.1.1/24", "10.0.1/24")),
@@ -224,17 +220,16 @@ fn links_come_as_csv() {
     let topology = imported.topology;
     let names = |n: &[&str]| n.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
     let switches: Vec<_> = topology.switches().iter().map(|s| s.name.clone()).collect();
-    assert_eq!(switches, names(&["leaf1", "spine1", "leaf2"]));
+    assert_eq!(switches, names(&["leaf1", "leaf2", "spine1"]));
     let hosts: Vec<_> = topology.hosts().iter().map(|h| h.name.clone()).collect();
     assert_eq!(hosts, names(&["h1", "h2"]));
-    let links = topology.links();
-    assert_eq!((links[0].a.port.get(), links[0].length.get()), (8, 30));
-    assert_eq!(links[1].rate.get(), 400_000_000_000);
-    assert_eq!(
-        (links[3].rate.get(), links[3].length.get()),
-        (25_000_000_000, 3)
-    );
-    assert_eq!(topology.switches()[1].layer, Some(1));
+    let link = |name: &str| topology.link(topology.link_named(name).unwrap());
+    let up = link("leaf1:Ethernet8-spine1:1");
+    assert_eq!((up.a.port.get(), up.length.get()), (1, 30));
+    assert_eq!(link("leaf2-spine1").rate.get(), 400_000_000_000);
+    let down = link("leaf2-h2");
+    assert_eq!((down.rate.get(), down.length.get()), (25_000_000_000, 3));
+    assert_eq!(topology.switches()[2].layer, Some(1));
 }
 
 #[test]
@@ -250,10 +245,56 @@ fn csv_without_hosts_gets_them_and_kinds_are_obeyed() {
 #[test]
 fn csv_errors_name_line_and_column() {
     for (text, said) in [
-        ("a,b\nx\n", "line: 2"),
-        ("a,b,colour\nx,y,red\n", "colour"),
-        ("a,b,rate_gbps\nx,y,-1\n", "line 2: `-1` is no rate"),
-        ("a,b,a_port\nx,y,eth\n", "line 2: `eth` is no port"),
+        (
+            "a,b\nx\n",
+            "line 2: has 1 cells, but the first line names 2",
+        ),
+        (
+            "a,b\nx,y,z\n",
+            "line 2: has 3 cells, but the first line names 2",
+        ),
+        (
+            "a,b,colour\nx,y,red\n",
+            "line 1, column `colour`: is not known",
+        ),
+        (
+            "a,b,A\nx,y,z\n",
+            "line 1, column `a`: says the same as column `a`",
+        ),
+        ("a,b\nx,\n", "line 2, column `b`: is empty"),
+        (
+            "a,b,rate_gbps\nx,y,-1\n",
+            "line 2, column `rate_gbps`: `-1` is not a rate",
+        ),
+        (
+            "a,b,rate\nx,y,40GB/s\n",
+            "line 2, column `rate`: `40GB/s` is not a rate",
+        ),
+        (
+            "a;b;length\nx;y;3 feet\n",
+            "line 2, column `length`: `3 feet` is not a length",
+        ),
+        (
+            "a,b,up\nx,y,maybe\n",
+            "line 2, column `up`: `maybe` is not yes or no",
+        ),
+        (
+            "a,b,a_port\nx,y,70000\n",
+            "line 2, column `a_port`: `70000` is not a port",
+        ),
+        (
+            "a,b,b_ipv4\nx,y,10.0.1\n",
+            "line 2, column `b_ipv4`: `10.0.1` is not an IPv4 address",
+        ),
+        (
+            "a,b,a_port\n# Dell\nx,y,Te 1/1\n",
+            "line 3: the interface `Te 1/1` of `x`",
+        ),
+        ("a,b\nx,y\ny,w\n\nw,w\n", "line 5: joins `w` to itself"),
+        (
+            "a,a_port,b\nx,Ethernet1,y\nx,Ethernet1,z\ny,,z\n",
+            "line 3: port `Ethernet1` of `x` is used twice, here and by line 2",
+        ),
         (
             "a,b,b_kind\nx,y,host\nz,y,switch\n",
             "line 3: `y` is a switch in one line and a host in another",

@@ -172,18 +172,18 @@ fn resolve_one(
 }
 
 fn step(topology: &Topology, word: &str) -> Result<Step, String> {
-    let (name, port) = match word.rsplit_once(':') {
+    let (name, port) = match word.split_once(':') {
         None => (word, None),
-        Some((name, port)) => {
-            let number = port.parse().map_err(|_| {
-                format!("`{port}` in `{word}` is no port number; write `NODE` or `NODE:PORT`")
-            })?;
-            (name, Some(PortId::new(number)))
-        }
+        Some((name, port)) => (name, Some(port)),
     };
     let node = topology.node(name);
     let node = node.ok_or_else(|| format!("the topology has no node `{name}`"))?;
-    Ok((node, port))
+    let port = port.map(|text| {
+        topology.port_named(node, text).ok_or_else(|| {
+            format!("`{text}` in `{word}` is no port of `{name}`; write `NODE` or `NODE:PORT`")
+        })
+    });
+    Ok((node, port.transpose()?))
 }
 
 /// Where a host is attached to a switch, by given ports or the lowest; `None` if it is down.

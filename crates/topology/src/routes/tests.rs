@@ -431,7 +431,7 @@ fn bad_routes_say_where_and_why() {
         ("h1 A:4 B h2", "port 4 of `A` does not lead to `B`"),
         (
             "h1 A:x B h2",
-            "`x` in `A:x` is no port number; write `NODE` or `NODE:PORT`",
+            "`x` in `A:x` is no port of `A`; write `NODE` or `NODE:PORT`",
         ),
         ("A B h2", "a route starts and ends at a host"),
         (
