@@ -172,7 +172,8 @@ impl Lab {
             path: path.display().to_string(),
             why,
         };
-        let lab: LabFile = serde_saphyr::from_str(text).map_err(|e| broken(e.to_string()))?;
+        let lab: LabFile =
+            serde_saphyr::from_str(text).map_err(|e| broken(topology::yaml_problem(text, &e)))?;
         if lab.format != FORMAT || lab.version != VERSION {
             return Err(broken(format!(
                 "not a lab: expected `format: {FORMAT}` and `version: {VERSION}`"

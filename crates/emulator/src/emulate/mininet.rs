@@ -90,7 +90,7 @@ pub fn play(
             (Some(name), _) => (name, false),
             (None, Some(name)) => (name, true),
             (None, None) => {
-                left_out.push(format!("events[{number}]"));
+                left_out.push(event.place(number));
                 continue;
             }
         };

@@ -153,8 +153,9 @@ impl ScenarioPlayer {
         match change {
             ScriptAction::Reroute(reroute) => self.routing.reroute(&self.failed, reroute)?,
             ScriptAction::Route(event) => {
-                if let Some(route) = &self.scenario.events[event].route {
-                    self.routing.route(&format!("events[{event}]"), route)?;
+                let about = &self.scenario.events[event];
+                if let Some(route) = &about.route {
+                    self.routing.route(&about.place(event), route)?;
                 }
             }
             _ => self.routing.mend(),

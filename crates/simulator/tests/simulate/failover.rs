@@ -187,7 +187,7 @@ fn what_failover_tables_cannot_do_is_refused_with_the_place() {
                 "",
                 "events: [{ at: 0us, route: { switch: s1, to: h3, via: s2 } }]\n",
             ),
-            "events[0]: failover tables",
+            "events[0] (route at s1): failover tables",
         ),
     ] {
         let scenario = Scenario::from_yaml(&text).unwrap();

@@ -584,7 +584,7 @@ fn wrong_scenarios_are_refused_with_the_place() {
         ),
         (
             "flows:\n  - { from: h1, to: h3 }\nevents:\n  - { at: 2ms, fail: leaf1-spine1 }\n",
-            "events[0]: it happens at 2ms, but the simulation ends at 1ms",
+            "events[0] (fail leaf1-spine1): it happens at 2ms, but the simulation ends at 1ms",
         ),
         (
             "flows:\n  - { name: late, from: h1, to: h3, start: 1500us }\n",

@@ -302,8 +302,8 @@ impl Scenario {
     /// [`ScenarioError::Syntax`], with line and column; [`ScenarioError::Wrong`] for what no
     /// network could do.
     pub fn from_yaml(text: &str) -> Result<Self, ScenarioError> {
-        let scenario: Self =
-            serde_saphyr::from_str(text).map_err(|e| ScenarioError::Syntax(e.to_string()))?;
+        let scenario: Self = serde_saphyr::from_str(text)
+            .map_err(|e| ScenarioError::Syntax(topology::yaml_problem(text, &e)))?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -373,7 +373,7 @@ impl Scenario {
         for (number, event) in self.events.iter().enumerate() {
             if event.count() != 1 {
                 return Err(wrong(
-                    &format!("events[{number}]"),
+                    &event.place(number),
                     "needs exactly one of fail, restore, reroute, route, mend_routes, pause",
                 ));
             }
@@ -446,6 +446,28 @@ impl FlowSpec {
 }
 
 impl EventSpec {
+    /// Where it stands, for errors: its number in the list, and what it is about.
+    #[must_use]
+    pub fn place(&self, number: usize) -> String {
+        let about = match self {
+            Self {
+                fail: Some(link), ..
+            } => format!(" (fail {link})"),
+            Self {
+                restore: Some(link),
+                ..
+            } => format!(" (restore {link})"),
+            Self {
+                route: Some(route), ..
+            } => format!(" (route at {})", route.switch),
+            Self {
+                pause: Some(pause), ..
+            } => format!(" (pause by {})", pause.host),
+            _ => String::new(),
+        };
+        format!("events[{number}]{about}")
+    }
+
     fn count(&self) -> usize {
         usize::from(self.fail.is_some())
             + usize::from(self.restore.is_some())

@@ -193,8 +193,8 @@ impl LosslessFile {
     /// # Errors
     /// [`ScenarioError::Syntax`]; [`ScenarioError::Wrong`] for priorities that there are not.
     pub fn from_yaml(text: &str) -> Result<Self, ScenarioError> {
-        let file: Self =
-            serde_saphyr::from_str(text).map_err(|e| ScenarioError::Syntax(e.to_string()))?;
+        let file: Self = serde_saphyr::from_str(text)
+            .map_err(|e| ScenarioError::Syntax(topology::yaml_problem(text, &e)))?;
         if let Some(class) = file.lossless.iter().find(|class| !(1..8).contains(*class)) {
             let problem = format!("priority {class} cannot be lossless; use 1 to 7");
             return Err(ScenarioError::wrong("lossless", problem));

@@ -52,7 +52,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         }
     }
     for (number, event) in scenario.events.iter().enumerate() {
-        let place = format!("events[{number}]");
+        let place = event.place(number);
         if event.at > end {
             return late(place, "it happens", event.at);
         }

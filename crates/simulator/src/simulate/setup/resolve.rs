@@ -398,17 +398,20 @@ impl Maker<'_> {
     /// A step of a path: a switch, and the port by which it is left if that is said.
     fn step(&self, step: &str) -> Result<(SwitchId, Option<PortId>), ScenarioError> {
         let wrong = |problem: String| ScenarioError::wrong(self.place, problem);
+        let topology = self.network.plan().topology();
         let (name, port) = match step.split_once(':') {
             None => (step, None),
-            Some((name, port)) => {
-                let number = port.parse().map(PortId::new);
-                let number =
-                    number.map_err(|_| wrong(format!("`{step}`: `{port}` is no port number")))?;
-                (name, Some(number))
-            }
+            Some((name, port)) => (name, Some(port)),
         };
-        let switch = self.network.plan().topology().switch_named(name);
-        Ok((switch.map_err(|e| wrong(e.to_string()))?, port))
+        let switch = topology.switch_named(name);
+        let switch = switch.map_err(|e| wrong(e.to_string()))?;
+        let Some(text) = port else {
+            return Ok((switch, None));
+        };
+        match topology.port_named(NodeId::Switch(switch), text) {
+            Some(port) => Ok((switch, Some(port))),
+            None => Err(wrong(format!("`{step}`: `{text}` is no port of `{name}`"))),
+        }
     }
 
     fn check_path(
@@ -464,7 +467,7 @@ fn act(
     event: &EventSpec,
     routing: &mut Routing,
 ) -> Result<ScriptAction, ScenarioError> {
-    let place = format!("events[{number}]");
+    let place = event.place(number);
     let wrong = |e| ScenarioError::wrong(place.clone(), e);
     if let Some(link) = &event.fail {
         return Ok(ScriptAction::Fail(
