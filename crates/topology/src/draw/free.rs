@@ -6,7 +6,7 @@ use super::super::fabric::Fabric;
 use super::super::ids::{NodeId, SwitchId};
 use super::super::model::Topology;
 use super::layout::{Layout, Point, Shape, bends};
-use super::{Detail, Place};
+use super::{Detail, Place, PortLabels};
 
 const TITLE: f64 = 50.0;
 /// Up to this many switches forces are simulated; beyond, a circle shows as much.
@@ -26,7 +26,12 @@ pub(super) fn layout(topology: &Topology) -> Layout {
         4.0
     };
     let spacing = if detail.names {
-        radius * 2.0 + if detail.ports { 110.0 } else { 62.0 }
+        radius * 2.0
+            + if detail.ports == PortLabels::All {
+                110.0
+            } else {
+                62.0
+            }
     } else {
         26.0
     };
@@ -42,7 +47,12 @@ pub(super) fn layout(topology: &Topology) -> Layout {
     };
     let centre = centre(&places);
     let host_radius = if detail.host_names { 7.0 } else { 3.5 };
-    let reach = radius + if detail.ports { 46.0 } else { 24.0 };
+    let reach = radius
+        + if detail.ports == PortLabels::All {
+            46.0
+        } else {
+            24.0
+        };
     let hosts = match detail.hosts {
         true => around(topology, &places, centre, reach, host_radius),
         false => vec![None; topology.hosts().len()],
@@ -78,7 +88,14 @@ pub(super) fn layout(topology: &Topology) -> Layout {
         hosts: hosts.into_iter().map(|host| host.map(moved)).collect(),
         host_radius,
         bands: Vec::new(),
-        bends: bends(topology, if detail.ports { 16.0 } else { 7.0 }),
+        bends: bends(
+            topology,
+            if detail.ports == PortLabels::All {
+                16.0
+            } else {
+                7.0
+            },
+        ),
         rows: false,
     }
 }

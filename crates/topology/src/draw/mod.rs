@@ -2,10 +2,12 @@
 //!
 //! Layered networks are drawn in rows, hosts at the bottom, pods side by side; server-centric ones
 //! in rows as well; all others in a circle or by simulated forces. What fits is labelled: names,
-//! hosts, port numbers. As networks grow, port numbers go first, then hosts, then names, so that
-//! the shape stays legible. The same topology gives the same picture.
+//! hosts, ports. As networks grow, ports go first, then hosts, then names, so that the shape stays
+//! legible. Every link has its ends as a title, which a pointer over it shows. The same topology
+//! gives the same picture.
 
 mod free;
+mod labels;
 mod layout;
 mod rows;
 mod svg;
@@ -14,12 +16,17 @@ mod tests;
 
 use super::fabric::Fabric;
 use super::ids::{LinkId, NodeId};
-use super::model::{Role, Topology};
+use super::model::{Endpoint, Role, Topology};
+use labels::Labels;
 use layout::{Layout, Point, Shape};
 use svg::Svg;
 
-/// Up to this many links all port numbers are drawn.
+/// Up to this many links all ports are labelled; beyond, those that have room.
 const PORTS_DRAWN: usize = 48;
+/// Up to this many links switches in rows are so wide that all ports have room.
+const PORTS_ROOMY: usize = 240;
+/// Up to this many links ports are labelled at all.
+const PORTS_TRIED: usize = 1000;
 /// Up to this many hosts each is drawn.
 const HOSTS_DRAWN: usize = 300;
 /// Up to this many hosts each has its name.
@@ -33,10 +40,21 @@ const SERVER_COLOUR: &str = "#d98c3f";
 const PLAIN_COLOUR: &str = "#3d7ea6";
 const DOWN_COLOUR: &str = "#d62839";
 
+/// Which ports are labelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PortLabels {
+    All,
+    /// Those whose label covers no other.
+    Fitting,
+    None,
+}
+
 /// How much detail there is room for.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
-    ports: bool,
+    ports: PortLabels,
+    /// Whether switches in rows are made wide enough for their ports.
+    roomy: bool,
     hosts: bool,
     host_names: bool,
     names: bool,
@@ -46,7 +64,12 @@ impl Detail {
     fn of(topology: &Topology, widest: usize) -> Self {
         let (hosts, links) = (topology.hosts().len(), topology.links().len());
         Self {
-            ports: links <= PORTS_DRAWN,
+            ports: match links {
+                0..=PORTS_DRAWN => PortLabels::All,
+                links if links <= PORTS_TRIED => PortLabels::Fitting,
+                _ => PortLabels::None,
+            },
+            roomy: links <= PORTS_ROOMY,
             hosts: hosts <= HOSTS_DRAWN,
             host_names: hosts <= HOSTS_NAMED,
             names: widest <= SWITCHES_NAMED,
@@ -163,22 +186,62 @@ fn links(svg: &mut Svg, topology: &Topology, layout: &Layout) {
             .filter(|&link| topology.is_live(link) == live)
         {
             if let Some([a, b]) = ends[link.index()] {
-                svg.link(a, b, layout.bends[link.index()], width(link));
+                let title = about(topology, link);
+                svg.link([a, b], layout.bends[link.index()], width(link), &title);
             }
         }
         svg.close();
     }
-    if layout.detail.ports {
-        for link in topology.link_ids() {
-            let Some([a, b]) = ends[link.index()] else {
+    ports(svg, topology, layout, &ends);
+}
+
+/// A link in words.
+fn about(topology: &Topology, id: LinkId) -> String {
+    let link = topology.link(id);
+    let end = |end: Endpoint| {
+        let name = topology.node_name(end.node);
+        match end.node {
+            NodeId::Host(_) => name.to_owned(),
+            NodeId::Switch(switch) => match topology.interface(switch, end.port) {
+                Some(interface) => format!("{name} {interface} (port {})", end.port),
+                None => format!("{name} port {}", end.port),
+            },
+        }
+    };
+    let state = if topology.is_live(id) { "" } else { ", down" };
+    format!(
+        "{} - {}, {}, {} m{state}",
+        end(link.a),
+        end(link.b),
+        link.rate.with_unit(),
+        link.length
+    )
+}
+
+/// Labels ports of switches next to them: by name if there is room for it, else by number.
+fn ports(svg: &mut Svg, topology: &Topology, layout: &Layout, ends: &[Option<[Point; 2]>]) {
+    if layout.detail.ports == PortLabels::None {
+        return;
+    }
+    let mut labels = Labels::around(topology, layout);
+    for link in topology.link_ids() {
+        let Some([a, b]) = ends[link.index()] else {
+            continue;
+        };
+        let entry = topology.link(link);
+        for (end, near, far) in [(entry.a, a, b), (entry.b, b, a)] {
+            let NodeId::Switch(switch) = end.node else {
                 continue;
             };
-            let entry = topology.link(link);
-            for (end, near, far) in [(entry.a, a, b), (entry.b, b, a)] {
-                if matches!(end.node, NodeId::Switch(_)) {
-                    let at = layout.port_label(near, far, layout.bends[link.index()]);
-                    svg.port(at, &end.port.to_string());
-                }
+            let at = layout.port_label(near, far, layout.bends[link.index()]);
+            let number = end.port.to_string();
+            let name = topology.interface(switch, end.port);
+            let fitting = [name, Some(&number)].into_iter().flatten();
+            let fitting = fitting.into_iter().find(|text| labels.place(at, text));
+            match (fitting, layout.detail.ports) {
+                (Some(text), _) => svg.port(at, text),
+                (None, PortLabels::All) => svg.port(at, &number),
+                (None, _) => {}
             }
         }
     }

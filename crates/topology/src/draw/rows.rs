@@ -45,7 +45,7 @@ impl Sizes {
             return 5.0;
         }
         let name = 7.6 * length(topology.switch(switch).name.chars().count()) + 16.0;
-        if !self.detail.ports {
+        if !self.detail.roomy {
             return name.max(34.0);
         }
         // The side with more links decides: those to hosts and lower layers, or those up.
@@ -140,7 +140,7 @@ fn arrange(topology: &Topology, rows: &[Vec<(Option<u32>, SwitchId)>]) -> Layout
         x += width * stretch + GROUP_GAP;
     }
 
-    let step = (inner / 8.0).clamp(if sizes.detail.ports { 120.0 } else { 95.0 }, 330.0);
+    let step = (inner / 8.0).clamp(if sizes.detail.roomy { 120.0 } else { 95.0 }, 330.0);
     let bottom = TITLE + 24.0 + length(rows.len() - 1) * step + sizes.box_height;
     let mut switches = vec![None; topology.switches().len()];
     for (level, row) in rows.iter().enumerate() {

@@ -69,8 +69,8 @@ impl Svg {
         self.text.push_str("</g>\n");
     }
 
-    /// A line, or a curve whose middle is `bend` off it.
-    pub(super) fn link(&mut self, a: Point, b: Point, bend: f64, width: f64) {
+    /// A line, or a curve whose middle is `bend` off it; `title` is what a pointer over it shows.
+    pub(super) fn link(&mut self, [a, b]: [Point; 2], bend: f64, width: f64, title: &str) {
         let (from, to) = (pair(a), pair(b));
         let _ = write!(self.text, "<path d=\"M{from}");
         if bend == 0.0 {
@@ -85,13 +85,14 @@ impl Svg {
         }
         let _ = writeln!(
             self.text,
-            "\" stroke-width=\"{}\"/>",
-            (width * 100.0).round() / 100.0
+            "\" stroke-width=\"{}\"><title>{}</title></path>",
+            (width * 100.0).round() / 100.0,
+            escape(title)
         );
     }
 
     pub(super) fn port(&mut self, at: Point, port: &str) {
-        let (x, y) = (number(at.x), number(at.y));
+        let (x, y, port) = (number(at.x), number(at.y), escape(port));
         let _ = writeln!(
             self.text,
             "<text class=\"p\" x=\"{x}\" y=\"{y}\">{port}</text>"

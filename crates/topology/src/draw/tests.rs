@@ -117,6 +117,62 @@ fn everything_is_inside_the_frame() {
     }
 }
 
+/// Four spines and eight leaves with four hosts each: 12 switches.
+fn twelve() -> Topology {
+    let clos = Clos {
+        leaves: 8,
+        spines: 4,
+        hosts: 4,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    clos.generate().unwrap()
+}
+
+#[test]
+fn ports_of_twelve_switches_are_labelled() {
+    let topology = twelve();
+    let svg = topology.to_svg();
+    let ends = topology.links().iter().flat_map(|link| [link.a, link.b]);
+    let ports = ends.filter(|end| matches!(end.node, NodeId::Switch(_)));
+    assert_eq!(svg.matches("class=\"p\"").count(), ports.count());
+}
+
+#[test]
+fn every_link_names_its_ends_where_a_pointer_is_over_it() {
+    let mut topologies = samples();
+    topologies.push(
+        FatTree {
+            k: 20,
+            cables: Cables::default(),
+        }
+        .generate()
+        .unwrap(),
+    );
+    for topology in topologies {
+        let svg = topology.to_svg();
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let titles: Vec<&str> = document
+            .descendants()
+            .filter(|n| n.tag_name().name() == "path")
+            .filter_map(|path| path.first_element_child()?.text())
+            .collect();
+        let drawn = svg.matches("<path").count();
+        assert_eq!(titles.len(), drawn, "{}", topology.name());
+    }
+    let base = twelve();
+    let mut switches = base.switches().to_vec();
+    let port = quantities::PortId::new(5);
+    switches[0]
+        .interfaces
+        .insert(port, "Ethernet1/49".to_owned());
+    let (hosts, links) = (base.hosts().to_vec(), base.links().to_vec());
+    let named = Topology::new("named".to_owned(), switches, hosts, links);
+    let named = named.unwrap().to_svg();
+    let title = "<title>leaf1 Ethernet1/49 (port 5) - spine1 port 1, 100Gbps, 100 m</title>";
+    assert!(named.contains(title), "{named}");
+}
+
 #[test]
 fn failures_are_dashed() {
     let topology = ThreeNode::default().generate().unwrap();
