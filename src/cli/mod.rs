@@ -37,6 +37,7 @@ mod merge;
 mod net;
 mod p4;
 mod plan;
+mod plan_file;
 mod prompt;
 mod push;
 mod seeds;

@@ -1,12 +1,16 @@
 //! `switchwright topo`: make, import, show and draw topologies.
 
 mod cable;
+mod diff;
+mod read;
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use cable::CableArgs;
 use clap::{Args, Subcommand};
+use diff::DiffArgs;
+pub(super) use read::network;
 use spec::{
     BcubeSpec, CablesSpec, ClosSpec, EgftSpec, FatTreeSpec, FlattenedClosSpec, JellyfishSpec,
     Length, RowSpec, ScenarioError, Speed, TopologySpec, XpanderSpec,
@@ -56,6 +60,8 @@ enum Kind {
     Import(ImportArgs),
     /// Counts, degrees, diameter; --svg draws it.
     Show(ShowArgs),
+    /// List what differs between two networks: cables, switches, rates, lengths, states.
+    Diff(DiffArgs),
     /// Cables and circuits to lay and set, with lengths and cost.
     Cable(CableArgs),
 }
@@ -238,6 +244,7 @@ impl Topo {
             Kind::Xpander(made) => made.write(TopologySpec::Xpander, terminal),
             Kind::Import(import) => import.run(given, terminal),
             Kind::Show(show) => show.run(terminal),
+            Kind::Diff(diff) => diff.run(terminal),
             Kind::Cable(cable) => cable.run(terminal),
         }
     }

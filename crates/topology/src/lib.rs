@@ -52,6 +52,7 @@ mod assumptions;
 mod build;
 mod cables;
 pub mod cabling;
+pub mod difference;
 mod distances;
 pub mod draw;
 mod error;

@@ -560,6 +560,32 @@ impl Topology {
         topology
     }
 
+    /// A copy with other links, and with switches that differ in what is up and in buffers. Unlike
+    /// [`Topology::new`], nodes may be without a link and parts of the network without a
+    /// connection. Each port has at most one of the links, and all their ends exist.
+    pub(super) fn with_cables(&self, switches: Vec<Switch>, links: Vec<Link>) -> Self {
+        let mut topology = Self {
+            name: self.name.clone(),
+            ports: self
+                .ports
+                .iter()
+                .map(|ports| vec![None; ports.len()])
+                .collect(),
+            uplinks: vec![Vec::new(); self.hosts.len()],
+            by_name: self.by_name.clone(),
+            switches,
+            hosts: self.hosts.clone(),
+            links,
+        };
+        for id in topology.link_ids() {
+            let Link { a, b, .. } = *topology.link(id);
+            // A port that is used twice or does not exist keeps the first link.
+            let _ = topology.plug(a, Peer { link: id, end: b });
+            let _ = topology.plug(b, Peer { link: id, end: a });
+        }
+        topology
+    }
+
     /// A copy with the given layers, by switch index.
     pub(super) fn with_layers(mut self, layers: &[u8]) -> Self {
         for (switch, &layer) in self.switches.iter_mut().zip(layers) {

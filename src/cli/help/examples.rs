@@ -71,6 +71,13 @@ const ALL: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "topo diff",
+        &[
+            "switchwright topo diff plan.json clos.json   # either may be a folder of LLDP tables",
+            "switchwright topo diff clos.json build --json",
+        ],
+    ),
+    (
         "topo show",
         &[
             "switchwright topo show clos.json --svg clos.svg",
@@ -92,6 +99,7 @@ const ALL: &[(&str, &[&str])] = &[
         &[
             "switchwright check plan.json",
             "switchwright check failover.json --failures 1 --json",
+            "switchwright check plan.json --against clos.json   # or a folder of LLDP tables",
         ],
     ),
     (

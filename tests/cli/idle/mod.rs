@@ -68,6 +68,7 @@ const COMMANDS: &[&str] = &[
     "topo xpander",
     "topo import",
     "topo show",
+    "topo diff",
     "topo cable",
     "check",
     "measure",
