@@ -1,15 +1,18 @@
 //! `switchwright check`: the independent proof of a plan file.
 
+mod against;
+
 use std::sync::Arc;
 
 use clap::Args;
-use p4gen::build::BuildDirectory;
+use plan::check::against::Against;
 use plan::check::{FailureOptions, Options, PartReport, Resilience, WalkedShare};
 use plan::{CheckFailure, CheckReport, CheckedPlan, Tables, Verdict};
 use topology::Topology;
 
 use super::fault::{Context, Fault, Status};
 use super::given::Given;
+pub(super) use super::plan_file::{load, load_built};
 use super::shard::{Sharding, ShareResult, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
@@ -23,9 +26,10 @@ const FAILOVER: &str = "Failover tables";
 pub(super) struct Check {
     /// The plan file.
     plan: String,
-    /// Prove the plan's tables on this topology (the same switches, other links or states) instead
-    /// of the plan's own.
-    #[arg(long, value_name = "TOPO")]
+    /// Examine what is built from the plan on this network instead of the plan's own: a topology
+    /// file, a folder of LLDP tables or SONiC configurations, or whatever `topo diff` reads. First
+    /// lists what differs.
+    #[arg(long, value_name = "NETWORK")]
     against: Option<String>,
     /// Refuse a network of which rates, lengths, buffers or the MTU are assumed.
     #[arg(long)]
@@ -51,7 +55,8 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
-        let tables = load_on(&self.plan, self.against.as_deref())?;
+        let subject = load_on(&self.plan, self.against.as_deref())?;
+        let tables = subject.tables();
         if tables.failover.is_none() {
             let about = [
                 "failures",
@@ -74,18 +79,26 @@ impl Check {
         };
         if self.sharding.wanted() {
             return self.sharding.run(self.work()?, terminal, |share| {
-                let (walked, seconds) = timed(|| plan::check::walk_share(&tables, &options, share));
+                let (walked, seconds) = timed(|| plan::check::walk_share(tables, &options, share));
                 drop(watch);
                 let walked = walked.map_err(|failure| refuse(&failure, terminal))?;
                 Ok((ShareResult::Check(walked), seconds))
             });
         }
-        let (outcome, seconds) = timed(|| plan::check(tables, &options));
+        let tables = match subject {
+            Subject::Own(tables) => tables,
+            Subject::On(on) => {
+                let (outcome, seconds) = timed(|| on.check(&options));
+                drop(watch);
+                return against::tell(&on, outcome, Some(&options), seconds, terminal);
+            }
+        };
+        let (outcome, seconds) = timed(|| plan::check(*tables, &options));
         drop(watch);
         match outcome {
             Ok(plan) => {
                 let report = plan.report().timed(seconds);
-                let told = tell(&report, terminal, || describe(&plan, &report));
+                let told = tell(&report, terminal, || describe(plan.tables(), &report));
                 // The process ends: freeing a large plan name by name would take a twentieth of its
                 // time.
                 std::mem::forget(plan);
@@ -146,10 +159,11 @@ pub(super) fn merged(
     else {
         return Err(Fault::input("these are no shares of `check`"));
     };
-    let tables = load_on(
+    let subject = load_on(
         &plan.path,
         against.as_ref().map(|input| input.path.as_str()),
     )?;
+    let tables = subject.tables();
     let options = Options {
         budgets: !no_budgets,
         failures: FailureOptions {
@@ -160,10 +174,14 @@ pub(super) fn merged(
         },
         ..Options::default()
     };
-    match plan::check::check_shares(&tables, &options, shares).map_err(Fault::input)? {
+    let outcome = plan::check::check_shares(tables, &options, shares).map_err(Fault::input)?;
+    if let Subject::On(on) = &subject {
+        return against::tell(on, outcome, None, seconds, terminal);
+    }
+    match outcome {
         Ok(report) => {
             let report = report.timed(seconds);
-            tell(&report, terminal, || describe_failover(&tables, &report))
+            tell(&report, terminal, || describe_failover(tables, &report))
         }
         Err(failure) => {
             let mut failure = *failure;
@@ -186,31 +204,31 @@ fn tell(
     }
 }
 
-/// Reads a plan file, and puts its tables on another topology if one is named.
-fn load_on(plan: &str, against: Option<&str>) -> Result<Tables, Fault> {
-    let tables = load(plan)?;
-    match against {
-        Some(path) => tables.on(topo::load(path)?).input(path),
-        None => Ok(tables),
+/// What is examined.
+enum Subject {
+    /// A plan for its own network.
+    Own(Box<Tables>),
+    /// A plan on another network.
+    On(Box<Against>),
+}
+
+impl Subject {
+    fn tables(&self) -> &Tables {
+        match self {
+            Self::Own(tables) => tables,
+            Self::On(against) => against.tables(),
+        }
     }
 }
 
-/// Reads a plan file.
-///
-/// # Errors
-/// A file that cannot be read or is no plan.
-pub(super) fn load(path: &str) -> Result<Tables, Fault> {
-    Tables::from_json(&terminal::read(path)?).input(path)
-}
-
-/// Reads the plan that a build was made from.
-///
-/// # Errors
-/// A plan that is not the one that was built, or is none.
-pub(super) fn load_built(directory: &BuildDirectory) -> Result<Tables, Fault> {
-    let plan = &directory.manifest().made_from.plan;
-    let text = directory.read_text(plan).map_err(Fault::input)?;
-    Tables::from_json(&text).input(plan)
+/// Reads a plan file, and puts its tables on another network if one is named.
+fn load_on(plan: &str, against: Option<&str>) -> Result<Subject, Fault> {
+    let tables = load(plan)?;
+    let Some(path) = against else {
+        return Ok(Subject::Own(Box::new(tables)));
+    };
+    let against = Against::new(tables, &topo::network(path)?).input(path)?;
+    Ok(Subject::On(Box::new(against)))
 }
 
 /// Proves tables, or prints why not.
@@ -438,13 +456,13 @@ fn size(topology: &Topology) -> String {
     )
 }
 
-fn describe(plan: &CheckedPlan, report: &CheckReport) -> String {
-    if plan.tables().failover.is_some() {
-        return describe_failover(plan.tables(), report);
+fn describe(plan: &Tables, report: &CheckReport) -> String {
+    if plan.failover.is_some() {
+        return describe_failover(plan, report);
     }
     let condition = assumed::condition(&report.assumed);
     let mut facts = vec![
-        ("proven", size(plan.topology()) + &condition),
+        ("proven", size(&plan.topology) + &condition),
         (
             "deadlock",
             "no cyclic buffer dependency, whatever the routing and the hosts".to_owned(),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod bad_inputs;
+mod cabling;
 mod clients;
 mod command_line;
 mod conform;

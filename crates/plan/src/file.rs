@@ -277,11 +277,6 @@ pub enum PlanFileError {
         /// The tag.
         tag: Tag,
     },
-    /// Tables for other switches.
-    #[error(
-        "the plan has rules for `{0}`, which the other topology does not have; check a plan against its own switches"
-    )]
-    OtherSwitches(String),
 }
 
 impl From<HeaderError> for PlanFileError {
@@ -413,29 +408,6 @@ impl Tables {
             text.push_str("\n    ]}");
         }
         text.push_str("\n  ],\n");
-    }
-
-    /// The same tables on another topology with the same switches: other links, hosts or states.
-    ///
-    /// # Errors
-    /// [`PlanFileError::OtherSwitches`] if a switch that has rules is not there.
-    pub fn on(mut self, topology: Topology) -> Result<Self, PlanFileError> {
-        let mut rules = vec![Vec::new(); topology.switches().len()];
-        let places: BTreeMap<&str, usize> = names(&topology).collect();
-        for (switch, own) in self.topology.switches().iter().zip(self.tagging.rules) {
-            match places.get(switch.name.as_str()) {
-                Some(place) => rules[*place] = own,
-                None if own.is_empty() => {}
-                None => return Err(PlanFileError::OtherSwitches(switch.name.clone())),
-            }
-        }
-        self.tagging.rules = rules;
-        if let Some(failover) = self.failover.take() {
-            let moved = failover.on(&self.topology, &topology);
-            self.failover = Some(moved.map_err(PlanFileError::OtherSwitches)?);
-        }
-        self.topology = topology;
-        Ok(self)
     }
 
     /// The JSON Schema of the plan file.

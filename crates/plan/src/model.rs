@@ -15,7 +15,8 @@ use quantities::{PortId, Priority};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumMessage, IntoStaticStr, VariantArray};
-use topology::routes::RoutePolicy;
+use topology::routes::forwarding::{Reroute, Routing};
+use topology::routes::{RouteError, RoutePolicy};
 use topology::{SwitchId, Topology};
 
 use super::budget::Budget;
@@ -240,6 +241,15 @@ impl Tables {
             budget: Budget::default(),
             topology,
         }
+    }
+
+    /// The forwarding that entries are made from: the plan's routes over what is up of its network.
+    /// Failover tables forward by themselves, without it.
+    ///
+    /// # Errors
+    /// [`RouteError`] if the routes do not fit the network.
+    pub fn routing(&self) -> Result<Routing<'_>, RouteError> {
+        Routing::new(&self.topology, &self.forwarding, Reroute::Converged)
     }
 
     /// Whether there are lossless tags in this plan: always, unless it only fails over.

@@ -11,7 +11,7 @@ use topology::{Assumptions, Fabric};
 use super::check::checked::{CheckedPlan, RuleCounts};
 use super::check::{PromisedPairs, Verdict};
 use super::failover::{Destination, Failover, LabelKind, Part, StateCounts, longest_hops};
-use super::model::RuleForm;
+use super::model::{RuleForm, Tables};
 
 /// A plan in figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -259,16 +259,24 @@ impl CheckedPlan {
     /// What the plan promises, in words.
     #[must_use]
     pub fn promised(&self) -> impl fmt::Display + '_ {
+        Promised(self.tables())
+    }
+}
+
+impl Tables {
+    /// What the plan promises, in words.
+    #[must_use]
+    pub fn promised(&self) -> impl fmt::Display + '_ {
         Promised(self)
     }
 }
 
 /// The promises of a plan in words.
-struct Promised<'a>(&'a CheckedPlan);
+struct Promised<'a>(&'a Tables);
 
 impl fmt::Display for Promised<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tables = self.0.tables();
+        let tables = self.0;
         let promises = &tables.promises;
         if let Some(first) = promises.first()
             && promises

@@ -573,6 +573,7 @@ impl Topology {
                 .collect(),
             uplinks: vec![Vec::new(); self.hosts.len()],
             by_name: self.by_name.clone(),
+            assumed: self.assumed,
             switches,
             hosts: self.hosts.clone(),
             links,

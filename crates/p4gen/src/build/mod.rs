@@ -19,7 +19,7 @@ use plan::{CarrierKind, CheckedPlan};
 use rayon::prelude::*;
 use thiserror::Error;
 use topology::routes::RouteError;
-use topology::routes::forwarding::{Reroute, Routing, SwitchTables};
+use topology::routes::forwarding::{Routing, SwitchTables};
 use topology::{SwitchId, Topology};
 
 pub use digest::Digest;
@@ -518,9 +518,7 @@ fn forwarding(
     plan: &CheckedPlan,
     features: ProgramFeatures,
 ) -> Result<Option<Routing<'_>>, RouteError> {
-    let routes = &plan.tables().forwarding;
-    let routed = features.routes();
-    let made = routed.then(|| Routing::new(plan.topology(), routes, Reroute::Converged));
+    let made = features.routes().then(|| plan.tables().routing());
     made.transpose()
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here decides whether a plan is right: that is what [`obligations`](super::obligations)
 //! say of the evidence.
 
+use topology::routes::forwarding::Routing;
 use topology::routes::{RouteError, RoutePolicy};
 
 use super::Options;
@@ -125,6 +126,17 @@ impl<'a> Tagging<'a> {
 impl<'a> Evidence<'a> {
     /// Computes all evidence. Packets are walked through failover tables here, or were before.
     pub(super) fn gather(tables: &'a Tables, options: &'a Options, source: WalkSource<'_>) -> Self {
+        Self::gather_by(tables, None, options, source)
+    }
+
+    /// The same where entries were made before, by this routing of a network with the same
+    /// switches and hosts; without one, they are those of the tables themselves.
+    pub(super) fn gather_by(
+        tables: &'a Tables,
+        built: Option<&Result<Routing<'_>, RouteError>>,
+        options: &'a Options,
+        source: WalkSource<'_>,
+    ) -> Self {
         let references = References::new(tables);
         let tagged = || {
             let tagging = Tagging::new(tables, options, &references);
@@ -134,7 +146,12 @@ impl<'a> Evidence<'a> {
         };
         let forwards = tables.failover.is_none() && references.tags;
         // Neither asks anything of the other.
-        let flattened = || forwards.then(|| Flattened::new(tables));
+        let flatten = || match built {
+            Some(Ok(routing)) => Ok(Flattened::new(&tables.topology, routing)),
+            Some(Err(error)) => Err(error.clone()),
+            None => Ok(Flattened::new(&tables.topology, &tables.routing()?)),
+        };
+        let flattened = || forwards.then(flatten);
         let ((tagging, replays), flattened) = rayon::join(tagged, flattened);
         options.progress.checkpoint();
         let walks = references.failover.map(|failover| {

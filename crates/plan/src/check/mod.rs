@@ -147,6 +147,7 @@
 //! - How soon packets arrive, fairness, and how far congestion spreads: T1 excludes a pause for
 //!   ever, not a long one.
 
+pub mod against;
 mod arriving;
 pub(crate) mod checked;
 mod destinations;

@@ -281,41 +281,6 @@ impl Failover {
         }
         text.push_str("\n    ]\n  },\n");
     }
-
-    /// The same tables for another topology that has the same names.
-    ///
-    /// # Errors
-    /// The name of a switch or host that is not there.
-    pub(crate) fn on(self, from: &Topology, to: &Topology) -> Result<Self, String> {
-        let switch = |name: &str| match to.node(name) {
-            Some(NodeId::Switch(switch)) => Ok(switch),
-            _ => Err(name.to_owned()),
-        };
-        let mut tables = vec![SwitchTable::default(); to.switches().len()];
-        for (old, table) in from.switches().iter().zip(self.tables) {
-            if !table.is_empty() {
-                tables[switch(&old.name)?.index()] = table;
-            }
-        }
-        let mut destinations = self.destinations;
-        for destination in &mut destinations {
-            destination.target = match destination.target {
-                Target::Switch { switch: old, path } => Target::Switch {
-                    switch: switch(&from.switch(old).name)?,
-                    path,
-                },
-                Target::Host(host) => match to.node(&from.host(host).name) {
-                    Some(NodeId::Host(host)) => Target::Host(host),
-                    _ => return Err(from.host(host).name.clone()),
-                },
-            };
-        }
-        Ok(Self {
-            tables,
-            destinations,
-            ..self
-        })
-    }
 }
 
 /// Anything that has a JSON form, so that one closure can write them all.

@@ -45,16 +45,20 @@ pub(super) fn in_place<'a>(
     })
 }
 
+/// A rate that nobody gave is not compared.
 fn rate(cable: &Cable, a: &Link, b: &Link) -> Option<Item> {
-    (a.rate != b.rate).then(|| Item::Rate {
+    let known = !a.assumed.rate && !b.assumed.rate;
+    (known && a.rate != b.rate).then(|| Item::Rate {
         cable: cable.clone(),
         from: a.rate,
         to: b.rate,
     })
 }
 
+/// A length that nobody gave is not compared.
 fn length(cable: &Cable, a: &Link, b: &Link) -> Option<Item> {
-    (a.length != b.length).then(|| Item::Length {
+    let known = !a.assumed.length && !b.assumed.length;
+    (known && a.length != b.length).then(|| Item::Length {
         cable: cable.clone(),
         from: a.length,
         to: b.length,

@@ -23,13 +23,26 @@ impl Comparison<'_> {
             if matches!((a.node, b.node), (NodeId::Host(_), NodeId::Host(_))) {
                 continue;
             }
-            // What the second network does not know of a cable that is in place.
+            // What the second network does not say of a cable that is in place.
             let same = self.slots.link_a(x);
             let same = same.filter(|own| self.slots.link_a(y) == Some(*own));
             let planned = same.map(|own| self.a.link(own));
+            let mut assumed = link.assumed;
+            let (mut rate, mut length) = (link.rate, link.length);
+            if let Some(own) = planned {
+                if assumed.rate {
+                    (rate, assumed.rate) = (own.rate, own.assumed.rate);
+                }
+                if assumed.length {
+                    (length, assumed.length) = (own.length, own.assumed.length);
+                }
+            }
             links.push(Link {
                 a,
                 b,
+                rate,
+                length,
+                assumed,
                 virtual_layers: planned.map_or(link.virtual_layers, |own| own.virtual_layers),
                 ocs: planned.map_or(link.ocs, |own| own.ocs),
                 ..link.clone()

@@ -8,12 +8,13 @@ mod blocks;
 mod flat;
 pub(super) mod strays;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use quantities::PortId;
 use rayon::prelude::*;
-use topology::routes::RouteError;
-use topology::routes::forwarding::{Reroute, Routing, SwitchForwarding};
+use topology::routes::forwarding::{Routing, SwitchForwarding};
 use topology::{
-    Attachment, Fabric, Ipv4Prefix, Ipv6Prefix, NodeId, SwitchId, Topology, UNREACHABLE,
+    Attachment, Fabric, HostId, Ipv4Prefix, Ipv6Prefix, NodeId, SwitchId, Topology, UNREACHABLE,
 };
 
 use super::destinations::{BLOCK, Set, members};
@@ -67,20 +68,37 @@ pub(super) struct Flattened {
 }
 
 impl Flattened {
-    /// The tables that entries are made from.
-    ///
-    /// # Errors
-    /// [`RouteError`] if the routes do not fit the topology.
-    pub(super) fn new(tables: &Tables) -> Result<Self, RouteError> {
-        let topology = &tables.topology;
+    /// The tables that entries are made from, for the hosts of a network.
+    pub(super) fn new(topology: &Topology, routing: &Routing<'_>) -> Self {
         let hosts = Family::ALL.map(|family| Ranking::new(topology, family));
-        let routing = Routing::new(topology, &tables.forwarding, Reroute::Converged)?;
         let switches: Vec<SwitchId> = topology.switch_ids().collect();
         let known = || Prefixes::new(&hosts);
         let flatten = |known: &mut Prefixes<'_>, id: &SwitchId| known.switch(&routing.table(*id));
         let made = switches.par_iter().with_min_len(TABLES_AT_ONCE);
         let made = made.map_init(known, flatten).collect();
-        Ok(Self::of(hosts, made))
+        Self::of(hosts, made)
+    }
+
+    /// The hosts to which a switch sends packets by each of these ports, by the addresses of the
+    /// first family.
+    pub(super) fn hosts_by_port(
+        &self,
+        topology: &Topology,
+        switch: SwitchId,
+        ports: &BTreeSet<PortId>,
+    ) -> BTreeMap<PortId, Vec<HostId>> {
+        let mut found: BTreeMap<PortId, Vec<HostId>> = BTreeMap::new();
+        let Some((ranking, tables)) = self.families.first() else {
+            return found;
+        };
+        for host in topology.host_ids() {
+            let action = tables[switch.index()].at(ranking.rank(host));
+            let hops = self.groups[switch.index()].ports(action).iter();
+            for port in hops.filter(|port| ports.contains(port)) {
+                found.entry(*port).or_default().push(host);
+            }
+        }
+        found
     }
 
     fn of(hosts: [Ranking; 2], switches: Vec<(Groups, [Runs; 2])>) -> Self {
@@ -432,7 +450,7 @@ fn undelivered(
 mod tests {
     use proptest::prelude::*;
     use topology::generate::{Cables, Jellyfish, JellyfishSize, Ring};
-    use topology::routes::forwarding::{Forwarding, NextHop};
+    use topology::routes::forwarding::{Forwarding, NextHop, Reroute};
 
     use super::*;
 

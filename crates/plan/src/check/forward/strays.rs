@@ -495,7 +495,10 @@ mod tests {
     fn strays(tables: &Tables) -> usize {
         let rules = rules(tables);
         let fabric = Fabric::new(&tables.topology);
-        let Flattened { groups, families } = Flattened::new(tables).expect("shortest paths");
+        let Flattened { groups, families } = {
+            let routing = tables.routing().expect("shortest paths");
+            Flattened::new(&tables.topology, &routing)
+        };
         let v4 = families.into_iter().next().expect("a family");
         let walk = Walk::new(&tables.topology, &fabric, &groups, v4);
         let class = ClassId::new(0);
