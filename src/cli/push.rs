@@ -1,5 +1,7 @@
 //! `switchwright push`: a build directory onto running switches, over P4Runtime or BF Runtime.
 
+mod cabling;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,6 +72,10 @@ pub(super) struct Push {
     /// such a switch is refused.
     #[arg(long)]
     replace_program: bool,
+    /// Refuse to write unless this network has the cables of the plan: a folder of LLDP tables of
+    /// the switches, or whatever `topo diff` reads. Exit status 1 if a cable is wrong.
+    #[arg(long, value_name = "NETWORK", conflicts_with = "rollback")]
+    verify_cabling: Option<String>,
     /// Where the journal is kept, from which --rollback works [default: the build directory's name
     /// with `.push`].
     #[arg(long, value_name = "JOURNAL", conflicts_with_all = ["dry_run", "diff"])]
@@ -157,6 +163,9 @@ impl Push {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
         let (desired, devices) = self.network.open()?;
         self.over(&desired)?;
+        if let Some(network) = &self.verify_cabling {
+            cabling::verify(&self.network.directory, network, terminal)?;
+        }
         let runtime = runtime()?;
         if self.dry_run || self.diff {
             let bar = terminal.counter("asking switches", devices.all().len());

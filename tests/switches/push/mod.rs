@@ -87,6 +87,58 @@ fn another_plan_is_a_diff_and_can_be_undone() {
     });
 }
 
+/// The Clos of the builds as its switches hear it by LLDP, with two cables of `spine1` exchanged or
+/// not. Hosts say nothing of themselves.
+fn lldp(fabric: &Fabric, folder: &str, exchanged: bool) {
+    std::fs::create_dir(fabric.path().join(folder)).unwrap();
+    let (one, two) = if exchanged { (2, 1) } else { (1, 2) };
+    for (name, heard) in [
+        ("leaf1", [(3, "spine1", one), (4, "spine2", 1)]),
+        ("leaf2", [(3, "spine1", two), (4, "spine2", 2)]),
+        ("spine1", [(one, "leaf1", 3), (two, "leaf2", 3)]),
+        ("spine2", [(1, "leaf1", 4), (2, "leaf2", 4)]),
+    ] {
+        let interfaces = heard.map(|(port, far, far_port)| {
+            serde_json::json!({ format!("p{port}"): {
+                "chassis": { far: { "id": { "type": "local", "value": far } } },
+                "port": { "id": { "type": "ifname", "value": format!("p{far_port}") } },
+            }})
+        });
+        let table = serde_json::json!({ "lldp": { "interface": interfaces } });
+        fabric.write(&format!("{folder}/{name}.json"), &table.to_string());
+    }
+}
+
+#[test]
+fn a_network_of_other_cables_is_not_written() {
+    let fabric = Fabric::start(Kind::Ours);
+    // What LLDP calls ports is in the plan.
+    let text = std::fs::read_to_string(fabric.path().join("clos.json")).unwrap();
+    let mut clos: Value = serde_json::from_str(&text).unwrap();
+    for switch in clos["switches"].as_array_mut().unwrap() {
+        let ports = switch["ports"].as_u64().unwrap();
+        let names = (1..=ports).map(|port| (port.to_string(), Value::from(format!("p{port}"))));
+        switch["interfaces"] = Value::Object(names.collect());
+    }
+    fabric.write("clos.json", &clos.to_string());
+    fabric.make(&["plan", "clos.json", "-o", "named.plan.json"]);
+    fabric.make(&["build", "named.plan.json", "-o", "named"]);
+    lldp(&fabric, "right", false);
+    lldp(&fabric, "wrong", true);
+    let (status, _, error) = fabric.run(&["push", "named", "--verify-cabling", "wrong"]);
+    assert_eq!(status, 1, "{error}");
+    assert!(
+        error.contains("leaf1 p3 and leaf2 p3 are exchanged at spine1"),
+        "{error}"
+    );
+    let plan = fabric.json(0, &["push", "named", "--dry-run"]);
+    assert!(plan["would_write"].as_u64().unwrap() > 10, "{plan}");
+    let pushed = fabric.json(0, &["push", "named", "--verify-cabling", "right"]);
+    assert_eq!(pushed["outcome"], "pushed");
+    let read = fabric.run(&["push", "named", "--verify-cabling", "nowhere"]);
+    assert_eq!(read.0, 2, "{}", read.2);
+}
+
 /// A push is refused with these words.
 fn refused(fabric: &Fabric, arguments: &[&str], words: &[&str]) {
     let (status, text, error) = fabric.run(arguments);
