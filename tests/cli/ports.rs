@@ -162,8 +162,12 @@ fn names_of_ten_vendors_reach_what_is_built() {
     }
 }
 
-/// A cable of the fabric: both ends with their ports.
-type Cable = [(String, String); 2];
+/// A device and one of its ports.
+type End = (String, String);
+/// A cable of the fabric.
+type Cable = [End; 2];
+/// What a switch's ports lead to, by the names of the ports.
+type Heard = Vec<(String, End)>;
 
 /// Eight leaves, four spines, two hosts at each leaf, Arista's names.
 fn fabric() -> Vec<Cable> {
@@ -183,7 +187,7 @@ fn fabric() -> Vec<Cable> {
 }
 
 /// What each switch leads to, by its ports.
-fn heard(cables: &[Cable]) -> Vec<(String, Vec<(String, (String, String))>)> {
+fn heard(cables: &[Cable]) -> Vec<(String, Heard)> {
     let mut switches: Vec<(String, Vec<_>)> = Vec::new();
     for [a, b] in cables {
         for (near, far) in [(a, b), (b, a)] {
