@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::serve;
 
-use super::{PROGRAMS, Release, Stop, copy, create, deb, finish, need, said};
+use super::{PROGRAMS, Release, Stop, clear, copy, create, deb, finish, need, said};
 
 /// Debian's release in the bare system.
 const SUITE: &str = "stable";
@@ -49,7 +49,7 @@ struct Bare(PathBuf);
 
 impl Drop for Bare {
     fn drop(&mut self) {
-        if let Err(why) = remove(&self.0) {
+        if let Err(why) = clear(&self.0) {
             println!("xtask: release: {why}");
         }
     }
@@ -63,7 +63,7 @@ impl Bare {
         if !made.is_dir() {
             create(&folder)?;
             let part = folder.join("part");
-            remove(&part)?;
+            clear(&part)?;
             println!("xtask: release: debootstrap {SUITE}");
             let mut make = Command::new("debootstrap");
             make.args(["--variant=minbase", SUITE]).arg(&part);
@@ -90,13 +90,6 @@ impl Bare {
 
     fn run(&self, line: &[&str]) -> Result<String, String> {
         said(&mut self.command(line))
-    }
-}
-
-fn remove(folder: &Path) -> Result<(), String> {
-    match folder.exists() {
-        true => fs::remove_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display())),
-        false => Ok(()),
     }
 }
 

@@ -124,6 +124,11 @@ impl<'a> Release<'a> {
     /// Takes steps. A step whose tools are missing is an error if it was `named`; otherwise it is
     /// left out with a message, and so are those that need its files.
     fn take(&self, steps: &[&str], named: bool) -> Result<(), String> {
+        if !named {
+            // Files of earlier runs would stand for steps that are skipped now.
+            clear(&self.files())?;
+            clear(&self.work())?;
+        }
         create(&self.files())?;
         create(&self.work())?;
         let (mut done, mut skipped) = (Vec::new(), Vec::new());
@@ -192,9 +197,7 @@ impl<'a> Release<'a> {
     /// An empty folder for a step.
     fn empty(&self, name: &str) -> Result<PathBuf, String> {
         let place = self.work().join(name);
-        if place.exists() {
-            fs::remove_dir_all(&place).map_err(|e| format!("{}: {e}", place.display()))?;
-        }
+        clear(&place)?;
         create(&place)?;
         Ok(place)
     }
@@ -243,6 +246,14 @@ impl<'a> Release<'a> {
 
 fn create(folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))
+}
+
+/// Removes a folder if it exists.
+fn clear(folder: &Path) -> Result<(), String> {
+    match folder.exists() {
+        true => fs::remove_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display())),
+        false => Ok(()),
+    }
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! The SHA-256 sums of all files of the release.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Release, Stop, list, need, said, write};
@@ -19,6 +20,14 @@ pub(super) fn make(release: &Release<'_>) -> Result<(), Stop> {
             folder.display()
         );
         return Err(Stop::Missing(why));
+    }
+    let own = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().contains(&release.version))
+    };
+    if let Some(other) = names.iter().find(|path| !own(path)) {
+        let why = format!("{} is of another version; remove it", other.display());
+        return Err(Stop::Failed(why));
     }
     let names = names.iter().filter_map(|path| path.file_name());
     let mut sums = Command::new("sha256sum");
