@@ -9,6 +9,10 @@
 //! The page is built in `OUT_DIR` from a copy of its sources: cargo writes nothing into the
 //! checkout. The engine of a page on other hosts, WebAssembly, stays out: the command is an engine
 //! itself.
+//!
+//! It also tells the command its commit and profile, for `--version`. The same commit gives the
+//! same bytes. A build for tests (profile `dev`) does not name the commit, so that a commit alone
+//! compiles nothing again.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -64,6 +68,7 @@ fn main() -> Result<(), String> {
     println!("cargo::rerun-if-env-changed=SWITCHWRIGHT_PAGE");
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets no OUT_DIR")?);
+    println!("cargo::rustc-env=SWITCHWRIGHT_BUILD={}", described(&out));
     let asked = env::var_os("SWITCHWRIGHT_PAGE").unwrap_or_default();
     let (files, absent) = match asked.to_str() {
         Some("none") => (Vec::new(), "SWITCHWRIGHT_PAGE=none".to_owned()),
@@ -82,6 +87,73 @@ fn main() -> Result<(), String> {
     };
     let text = source(&files, &absent);
     fs::write(out.join("page.rs"), text).map_err(|e| format!("{}: {e}", out.display()))
+}
+
+/// The commit, where it is known, and the profile.
+fn described(out: &Path) -> String {
+    // target/PROFILE/build/PACKAGE-HASH/out
+    let profile = out.ancestors().nth(3).and_then(Path::file_name);
+    let profile = profile.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    if profile == "debug" {
+        return "profile dev".to_owned();
+    }
+    let commit = of_checkout().or_else(of_package);
+    match commit {
+        Some(commit) => format!("commit {commit}, profile {profile}"),
+        None => format!("profile {profile}"),
+    }
+}
+
+/// Digits of a commit that are told.
+const DIGITS: usize = 12;
+
+/// The commit of the checkout that this is, if it is one.
+fn of_checkout() -> Option<String> {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
+    let mut git = root.join(".git");
+    if git.is_file() {
+        // A work tree names its folder: `gitdir: PATH`.
+        let text = read(&git)?;
+        git = root.join(text.trim().strip_prefix("gitdir: ")?);
+    }
+    let head = read(&git.join("HEAD"))?;
+    let commit = match head.trim().strip_prefix("ref: ") {
+        None => head,
+        Some(name) => {
+            let common = read(&git.join("commondir"));
+            let common = common.map_or_else(|| git.clone(), |path| git.join(path.trim()));
+            read(&common.join(name)).or_else(|| packed(&common, name))?
+        }
+    };
+    shortened(commit.trim())
+}
+
+/// The commit of a branch among packed ones.
+fn packed(git: &Path, name: &str) -> Option<String> {
+    let text = read(&git.join("packed-refs"))?;
+    let found = text.lines().filter_map(|line| line.split_once(' '));
+    let mut found = found.filter(|(_, branch)| *branch == name);
+    found.next().map(|(commit, _)| commit.to_owned())
+}
+
+/// The commit that a package was made of, as cargo writes it.
+fn of_package() -> Option<String> {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
+    let text = read(&root.join(".cargo_vcs_info.json"))?;
+    let (_, rest) = text.split_once("\"sha1\"")?;
+    shortened(rest.split('"').nth(1)?)
+}
+
+fn shortened(commit: &str) -> Option<String> {
+    let hexadecimal = commit.len() >= DIGITS && commit.chars().all(|c| c.is_ascii_hexdigit());
+    hexadecimal.then(|| commit.chars().take(DIGITS).collect())
+}
+
+/// A file, if it is there; the build is repeated when it changes.
+fn read(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    println!("cargo::rerun-if-changed={}", path.display());
+    Some(text)
 }
 
 /// The files of the page if it can be built; else why it cannot.

@@ -85,6 +85,8 @@ export interface TableStep {
   entry: string | null;
   priority: number | null;
   action: string | null;
+  /** The same for people. */
+  text: { key: string[]; entry: string | null; action: string | null };
 }
 
 export interface Hop {

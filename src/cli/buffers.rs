@@ -5,9 +5,10 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use p4gen::build::BuildDirectory;
+use quantities::{BitRate, Bytes, PortId};
 use serde::Serialize;
-use simulator::simulate::{LosslessFile, SwitchBuffer};
-use topology::SwitchId;
+use simulator::simulate::{LosslessFile, PortBuffer, SwitchBuffer};
+use topology::{NodeId, SwitchId, Topology};
 
 use super::check;
 use super::fault::{Context, Fault};
@@ -52,6 +53,7 @@ struct Figures {
     switches: Vec<SwitchBuffer>,
 }
 
+/// The columns of the table.
 const COLUMNS: [&str; 10] = [
     "switch",
     "buffer",
@@ -63,6 +65,21 @@ const COLUMNS: [&str; 10] = [
     "to",
     "rate",
     "headroom",
+];
+
+/// The columns of the CSV file: numbers for programs, whose unit the title says.
+const CSV_COLUMNS: [&str; 11] = [
+    "switch",
+    "buffer_bytes",
+    "shared_bytes",
+    "lossless_priorities",
+    "alpha",
+    "xon_below_xoff_bytes",
+    "port",
+    "interface",
+    "to",
+    "rate_bps",
+    "headroom_bytes",
 ];
 
 impl Buffers {
@@ -102,33 +119,77 @@ impl Buffers {
         if terminal.json {
             return terminal.result(&Figures { switches }, String::new);
         }
-        let rows: Vec<Vec<String>> = switches.iter().flat_map(cells).collect();
         let text = match self.format {
-            Format::Csv => as_csv(&rows).input("buffers as CSV")?,
+            Format::Csv => as_csv(&switches, topology).input("buffers as CSV")?,
             Format::Text | Format::Lossless => {
-                terminal::table(&COLUMNS, &[1, 2, 4, 5, 6, 8, 9], &rows)
+                let of = |switch: &SwitchBuffer| cells(switch, topology);
+                let rows: Vec<Vec<String>> = switches.iter().flat_map(of).collect();
+                let width = terminal::width_at(&self.output);
+                terminal::table_within(width, &COLUMNS, &[1, 2, 4, 5, 6, 8, 9], &rows)
             }
         };
         terminal::write(&self.output, &text)
     }
 }
 
-/// A line for every port.
-fn cells(switch: &SwitchBuffer) -> Vec<Vec<String>> {
-    let classes: Vec<String> = switch
-        .lossless_priorities
-        .iter()
-        .map(u8::to_string)
-        .collect();
-    let line = |port: &simulator::simulate::PortBuffer| {
+fn lossless(switch: &SwitchBuffer) -> String {
+    let priorities = switch.lossless_priorities.iter().map(u8::to_string);
+    priorities.collect::<Vec<_>>().join(" ")
+}
+
+/// The rows of a switch for people, one for every port.
+fn cells(switch: &SwitchBuffer, topology: &Topology) -> Vec<Vec<String>> {
+    let size = |bytes: u64| Bytes::new(bytes).rounded();
+    let line = |port: &PortBuffer| {
+        let number = PortId::new(port.port);
+        let (label, to) = match topology.switch_named(&switch.switch) {
+            Ok(id) => (
+                topology.port_label(id, number),
+                far_end(topology, id, number),
+            ),
+            Err(_) => (number.to_string(), None),
+        };
+        vec![
+            switch.switch.clone(),
+            size(switch.buffer_bytes),
+            size(switch.shared_bytes),
+            lossless(switch),
+            switch.alpha.to_string(),
+            size(switch.xon_offset_bytes),
+            label,
+            to.unwrap_or_else(|| port.peer.clone()),
+            BitRate::new(port.rate_bps).rounded(),
+            size(port.headroom_bytes),
+        ]
+    };
+    switch.ports.iter().map(line).collect()
+}
+
+/// What a port is linked to: a host, or a switch and its port.
+fn far_end(topology: &Topology, switch: SwitchId, port: PortId) -> Option<String> {
+    let end = topology.peer(switch, port)?.end;
+    let name = topology.node_name(end.node);
+    Some(match end.node {
+        NodeId::Switch(far) => format!("{name} {}", topology.port_label(far, end.port)),
+        NodeId::Host(_) => name.to_owned(),
+    })
+}
+
+/// The lines of a switch for programs, one for every port.
+fn values(switch: &SwitchBuffer, topology: &Topology) -> Vec<Vec<String>> {
+    let line = |port: &PortBuffer| {
+        let named = topology.switch_named(&switch.switch).ok();
+        let named = named.and_then(|id| topology.interface(id, PortId::new(port.port)));
+        let name = named.unwrap_or_default();
         vec![
             switch.switch.clone(),
             switch.buffer_bytes.to_string(),
             switch.shared_bytes.to_string(),
-            classes.join(" "),
+            lossless(switch),
             switch.alpha.to_string(),
             switch.xon_offset_bytes.to_string(),
             port.port.to_string(),
+            name.to_owned(),
             port.peer.clone(),
             port.rate_bps.to_string(),
             port.headroom_bytes.to_string(),
@@ -137,7 +198,8 @@ fn cells(switch: &SwitchBuffer) -> Vec<Vec<String>> {
     switch.ports.iter().map(line).collect()
 }
 
-fn as_csv(rows: &[Vec<String>]) -> Result<String, csv::Error> {
-    let columns = COLUMNS.map(|name| name.replace(' ', "_").to_lowercase());
-    topology::spreadsheet::text(std::iter::once(columns.to_vec()).chain(rows.iter().cloned()))
+fn as_csv(switches: &[SwitchBuffer], topology: &Topology) -> Result<String, csv::Error> {
+    let columns = CSV_COLUMNS.map(str::to_owned).to_vec();
+    let rows = switches.iter().flat_map(|switch| values(switch, topology));
+    topology::spreadsheet::text(std::iter::once(columns).chain(rows))
 }

@@ -147,7 +147,7 @@ fn without_tags(tables: &Tables, terminal: &Terminal) -> Result<String, Fault> {
     terminal.say(
         "\n2. Without tags: every packet keeps its one lossless queue, whatever way it takes.",
     );
-    let Some(plain) = schemes::without_tags(tables) else {
+    let Some(plain) = tables.without_tags() else {
         return Err(Fault::input("the plan has no class"));
     };
     match ::plan::check(plain, &::plan::check::Options::default()) {
@@ -177,7 +177,7 @@ fn walks(
     let mut network =
         Network::open(directory.clone(), proven.plan.clone()).map_err(trace::refuse)?;
     let straight = walk(&mut network)?;
-    trace::brief(terminal, &straight);
+    trace::brief(terminal, &straight, network.topology());
 
     let failed = ["leaf1-spine1", "leaf4-spine2"];
     terminal.say(format!(
@@ -192,7 +192,7 @@ fn walks(
         .after_failures(&links, Reroute::Converged)
         .map_err(trace::refuse)?;
     let bounced = walk(&mut network)?;
-    trace::brief(terminal, &bounced);
+    trace::brief(terminal, &bounced, network.topology());
     Ok((straight, bounced))
 }
 

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use p4gen::build::BuildDirectory;
-use p4gen::entries::{Row, rows};
+use p4gen::entries::{Row, SwitchEntries, rows, rows_for_people};
+use p4gen::targets;
 use serde::Serialize;
 use topology::spreadsheet;
 
+use super::check;
 use super::fault::{Context, Fault};
 use super::given::Given;
 use super::terminal::{self, Terminal};
@@ -59,7 +61,11 @@ impl Entries {
         }
         let directory = BuildDirectory::open(Path::new(&self.directory)).map_err(Fault::input)?;
         let entries = directory.entries(&self.switch).input(&self.directory)?;
-        let mut found: Vec<Row> = entries.iter().flat_map(rows).collect();
+        let people = matches!(self.format, Format::Text) && !terminal.json;
+        let mut found: Vec<Row> = match people {
+            true => readable(&directory, &entries)?,
+            false => entries.iter().flat_map(rows).collect(),
+        };
         self.refuse_unknown_tables(&found)?;
         if !self.table.is_empty() {
             found.retain(|row| self.table.contains(&row.table));
@@ -68,7 +74,7 @@ impl Entries {
             return terminal.result(&Figures { entries: found }, String::new);
         }
         let text = match self.format {
-            Format::Text => as_table(&found),
+            Format::Text => as_table(&found, terminal::width_at(&self.output)),
             Format::Csv => as_csv(&found).input("entries as CSV")?,
         };
         terminal::write(&self.output, &text)
@@ -87,9 +93,23 @@ impl Entries {
     }
 }
 
-fn as_table(rows: &[Row]) -> String {
+/// Rows whose values are written for people, by the plan of the directory.
+fn readable(directory: &BuildDirectory, entries: &[SwitchEntries]) -> Result<Vec<Row>, Fault> {
+    let tables = check::load_built(directory)?;
+    let target = directory.target().map_err(Fault::input)?;
+    let notation = targets::notation(target, &tables);
+    let mut found = Vec::new();
+    for held in entries {
+        let switch = tables.topology.switch_named(&held.switch);
+        let switch = switch.map_err(Fault::input)?;
+        found.extend(rows_for_people(held, switch, &notation));
+    }
+    Ok(found)
+}
+
+fn as_table(rows: &[Row], width: Option<usize>) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.cells().to_vec()).collect();
-    terminal::table(&Row::COLUMNS, &[4], &rows)
+    terminal::table_within(width, &Row::COLUMNS, &[4], &rows)
 }
 
 fn as_csv(rows: &[Row]) -> Result<String, csv::Error> {

@@ -25,6 +25,11 @@ pub(super) fn plain() -> Command {
     hint(Cli::command())
 }
 
+/// What the program says without arguments: what it is, its commands, and where to begin.
+pub(super) fn first() -> String {
+    groups::short(&Cli::command())
+}
+
 /// The command line with all that its help says.
 pub(super) fn dressed(command: Command) -> Command {
     groups::grouped(helped(command, ""))
@@ -56,7 +61,8 @@ pub fn helped(command: Command, path: &str) -> Command {
     let mut texts: Vec<String> = sections.iter().map(section).collect();
     if path.is_empty() {
         texts.push(format!(
-            "{heading}Exit status:{heading:#} {EXIT_STATUS}\n{FILES}"
+            "{heading}Exit status:{heading:#}\n  {}\n\n{heading}Files:{heading:#}\n  {FILES}",
+            EXIT_STATUS.trim_end_matches('.').replace("; ", "\n  ")
         ));
     }
     if texts.is_empty() {

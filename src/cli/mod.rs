@@ -67,11 +67,20 @@ use self::process::{Global, parse, status_of, tell};
 pub use self::push::runtime;
 pub use self::submit::Submit;
 
+/// The version, with the commit and the profile of this build.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("SWITCHWRIGHT_BUILD"),
+    ")"
+);
+
 /// From a data-center topology and a policy to proven P4 data planes that run.
 #[derive(Debug, Parser)]
 #[command(
     name = "switchwright",
     version,
+    long_version = VERSION,
     propagate_version = true,
     max_term_width = 110
 )]
@@ -243,6 +252,10 @@ fn command(arguments: Vec<OsString>) -> u8 {
         return status_of(done, false);
     }
     let arguments = as_called(arguments.into_iter());
+    if arguments.len() == 1 {
+        terminal::emit(&help::first());
+        return status_of(Ok(()), false);
+    }
     if figures::are_called(&arguments) {
         return status_of(Err(figures::start(&arguments)), own::asks_for_json());
     }

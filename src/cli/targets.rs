@@ -10,7 +10,11 @@ use super::terminal::{self, Terminal};
 
 /// Arguments of `switchwright targets`.
 #[derive(Debug, Args)]
-pub(super) struct Targets {}
+pub(super) struct Targets {
+    /// Show everything about these targets.
+    #[arg(value_name = "TARGET")]
+    names: Vec<String>,
+}
 
 /// What `targets --json` prints.
 #[derive(Serialize)]
@@ -20,71 +24,117 @@ struct Figures {
 
 impl Targets {
     pub(super) fn run(self, terminal: &Terminal) -> Result<(), Fault> {
-        let figures = Figures {
-            targets: targets::ALL.map(|target| target.capabilities()).to_vec(),
+        let all = targets::ALL.map(|target| target.capabilities());
+        let named = |name: &String| {
+            let found = all.iter().find(|target| target.target == name);
+            found.copied().ok_or_else(|| {
+                let known: Vec<&str> = all.iter().map(|target| target.target).collect();
+                Fault::input(format!("there is no target `{name}`"))
+                    .help(format!("the targets are {}", known.join(", ")))
+            })
         };
-        terminal.result(&figures, || describe(&figures.targets))
+        let chosen = self.names.iter().map(named);
+        let chosen = chosen.collect::<Result<Vec<_>, Fault>>()?;
+        let figures = Figures {
+            targets: match chosen.is_empty() {
+                true => all.to_vec(),
+                false => chosen,
+            },
+        };
+        terminal.result(&figures, || match self.names.is_empty() {
+            true => list(&figures.targets),
+            false => figures.targets.iter().map(|one| describe(one)).collect(),
+        })
     }
 }
 
-/// A row for everything that targets differ in, a column for every target.
-fn describe(targets: &[&Capabilities]) -> String {
-    let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
-    let row = |name: &str, of: &dyn Fn(&Capabilities) -> String| {
-        let mut row = vec![name.to_owned()];
-        row.extend(targets.iter().map(|target| of(target)));
-        row
+/// How the tables of a target are filled.
+fn filled_over(target: &Capabilities) -> &'static str {
+    match target.maps {
+        Some(_) => "config_db.json",
+        None => target.api.name(),
+    }
+}
+
+const fn yes(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
+}
+
+/// A row for each target: how it is named, filled, and how much it has.
+fn list(targets: &[&Capabilities]) -> String {
+    let row = |target: &&Capabilities| {
+        let stages = target.pipeline.as_ref().map(|p| p.stages.to_string());
+        vec![
+            target.target.to_owned(),
+            target.build.to_owned(),
+            filled_over(target).to_owned(),
+            target.priorities.to_string(),
+            yes(target.pfc).to_owned(),
+            stages.unwrap_or_else(|| "-".to_owned()),
+        ]
     };
-    let pipeline = |of: &'static dyn Fn(&Pipeline) -> String| {
-        move |target: &Capabilities| target.pipeline.as_ref().map_or_else(|| "-".to_owned(), of)
-    };
-    let rows = vec![
-        row("`build --target`", &|t| t.build.to_owned()),
-        row("tables are filled over", &|t| match t.maps {
-            Some(_) => "config_db.json".to_owned(),
-            None => t.api.name().to_owned(),
-        }),
-        row("traffic classes", &|t| {
-            t.maps
-                .map_or_else(|| "-".to_owned(), |maps| maps.traffic_classes.to_string())
-        }),
-        row("ACL rules for tags", &|t| {
-            t.maps
-                .map_or_else(|| "-".to_owned(), |maps| maps.acl_rules.to_string())
-        }),
-        row("priorities", &|t| t.priorities.to_string()),
-        row("ingress priority", &|t| yes(t.ingress_priority)),
-        row("PFC", &|t| yes(t.pfc)),
-        row("highest port", &|t| t.highest_port.to_string()),
-        row("widest port bitmap", &|t| format!("{} bits", t.bitmap_bits)),
-        row("widest port status", &|t| format!("{} bits", t.status_bits)),
-        row("hops of a route", &|t| t.route_hops.to_string()),
-        row("keys match", &|t| t.match_kinds.join(", ")),
-        row("stages", &pipeline(&|p| p.stages.to_string())),
-        row(
-            "TCAM of a stage",
-            &pipeline(&|p| format!("{} of {} x {}", p.tcam_blocks, p.tcam_rows, p.tcam_bits)),
-        ),
-        row(
-            "ternary crossbar",
-            &pipeline(&|p| format!("{} bytes", p.crossbar_bytes)),
-        ),
-        row(
-            "SRAM of a stage",
-            &pipeline(&|p| format!("{} of {} x {}", p.sram_blocks, p.sram_rows, p.sram_bits)),
-        ),
-        row("a batch of writes is", &|t| t.atomicity.name().to_owned()),
-        row("registers over the API", &|t| yes(t.registers)),
-        row("value sets over the API", &|t| yes(t.value_sets)),
+    let rows: Vec<Vec<String>> = targets.iter().map(row).collect();
+    let header = [
+        "target",
+        "build --target",
+        "filled by",
+        "priorities",
+        "PFC",
+        "stages",
     ];
-    let mut header = vec![""];
-    header.extend(targets.iter().map(|t| t.target));
-    let mut text = terminal::table(&header, &[], &rows);
-    for target in targets {
-        text.push_str(&format!("{}: {}\n", target.target, target.what));
-        for restriction in target.restrictions {
-            text.push_str(&format!("    {restriction}\n"));
-        }
+    let more = "`switchwright targets TARGET` shows everything about a target.";
+    terminal::table(&header, &[3, 5], &rows) + &terminal::paragraph(more, 0)
+}
+
+/// Everything about one target.
+fn describe(target: &&Capabilities) -> String {
+    let mut facts = vec![
+        ("build --target", target.build.to_owned()),
+        ("tables are filled by", filled_over(target).to_owned()),
+        ("priorities", target.priorities.to_string()),
+        ("ingress priority", yes(target.ingress_priority).to_owned()),
+        ("PFC", yes(target.pfc).to_owned()),
+    ];
+    if let Some(maps) = target.maps {
+        facts.push(("traffic classes", maps.traffic_classes.to_string()));
+        facts.push(("ACL rules for tags", maps.acl_rules.to_string()));
+    }
+    facts.extend([
+        ("highest port", target.highest_port.to_string()),
+        ("widest port bitmap", format!("{} bits", target.bitmap_bits)),
+        ("widest port status", format!("{} bits", target.status_bits)),
+        ("hops of a route", target.route_hops.to_string()),
+        ("keys match", target.match_kinds.join(", ")),
+    ]);
+    facts.extend(target.pipeline.iter().flat_map(pipeline));
+    facts.extend([
+        ("a batch of writes is", target.atomicity.name().to_owned()),
+        ("registers over the API", yes(target.registers).to_owned()),
+        ("value sets over the API", yes(target.value_sets).to_owned()),
+    ]);
+    let mut text = terminal::paragraph(&format!("{}: {}", target.target, target.what), 0);
+    text.push_str(&terminal::facts(&facts));
+    for restriction in target.restrictions {
+        text.push_str(&terminal::paragraph(restriction, 2));
     }
     text
+}
+
+/// What the pipeline of a target has.
+fn pipeline(p: &Pipeline) -> [(&'static str, String); 4] {
+    let blocks = |blocks: u16, rows: u16, bits: u16| {
+        format!("{blocks} blocks of {rows} rows of {bits} bits")
+    };
+    [
+        ("stages", p.stages.to_string()),
+        (
+            "TCAM of a stage",
+            blocks(p.tcam_blocks, p.tcam_rows, p.tcam_bits),
+        ),
+        ("ternary crossbar", format!("{} bytes", p.crossbar_bytes)),
+        (
+            "SRAM of a stage",
+            blocks(p.sram_blocks, p.sram_rows, p.sram_bits),
+        ),
+    ]
 }

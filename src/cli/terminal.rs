@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{Cell, CellAlignment, Table};
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use files::FileError;
 use indicatif::{ProgressBar, ProgressStyle};
 use quantities::Progress;
@@ -345,29 +345,210 @@ pub fn unwritten(error: FileError) -> Fault {
     }
 }
 
-/// A table for people; columns named in `right` (by index) align right.
+/// Columns of the terminal that standard output is: `COLUMNS` where it is set, as shells let it
+/// say. Nothing where standard output is a file or a pipe: lines are never broken there.
+#[must_use]
+pub fn width() -> Option<usize> {
+    let output = io::stdout();
+    if !output.is_terminal() {
+        return None;
+    }
+    let told = std::env::var("COLUMNS").ok();
+    let told = told.and_then(|columns| columns.parse().ok());
+    let size = || rustix::termios::tcgetwinsize(&output).ok();
+    let columns = told.or_else(|| size().map(|size| usize::from(size.ws_col)));
+    columns.filter(|columns| *columns > 0)
+}
+
+/// The width of what a command writes to `path`, where `-` is standard output.
+#[must_use]
+pub fn width_at(path: &str) -> Option<usize> {
+    (path == "-").then(width).flatten()
+}
+
+/// A table on standard output; columns named in `right` (by index) align right.
 #[must_use]
 pub fn table(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
+    table_within(width(), header, right, rows)
+}
+
+/// A table for people and for `grep`: a header in capitals, then one row a line, without rules.
+/// Only where `width` says how many columns there are, cells that do not fit are broken into lines.
+#[must_use]
+pub fn table_within(
+    width: Option<usize>,
+    header: &[&str],
+    right: &[usize],
+    rows: &[Vec<String>],
+) -> String {
     let mut table = Table::new();
     table
-        .load_style(UTF8_HORIZONTAL_ONLY)
-        .set_header(header.iter().map(|h| Cell::new(*h)));
+        .load_style(NOTHING)
+        .set_header(header.iter().map(|title| Cell::new(capitals(title))));
     for row in rows {
         table.add_row(row.iter().map(Cell::new));
     }
-    for index in right {
-        if let Some(column) = table.column_mut(*index) {
+    let last = header.len().saturating_sub(1);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if index == last { 0 } else { GAP }));
+        if right.contains(&index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    format!("{table}\n")
+    if let Some(width) = width {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        for (index, least) in whole_words(width, header, rows) {
+            if let Some(column) = table.column_mut(index) {
+                let least = u16::try_from(least).unwrap_or(u16::MAX);
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+            }
+        }
+    }
+    format!("{}\n", table.trim_fmt())
+}
+
+/// Columns in which no word need be broken, with the width that their longest word takes: those of
+/// the shortest words first, while the others keep some room.
+fn whole_words(width: usize, header: &[&str], rows: &[Vec<String>]) -> Vec<(usize, usize)> {
+    let longest = |text: &str| {
+        let words = text.split_whitespace().map(|word| word.chars().count());
+        words.max().unwrap_or(0)
+    };
+    let of = |(index, title): (usize, &&str)| {
+        let cells = rows.iter().filter_map(|row| row.get(index));
+        let words = cells.map(|cell| longest(cell)).max().unwrap_or(0);
+        (index, words.max(longest(title)) + usize::from(GAP))
+    };
+    let mut columns: Vec<(usize, usize)> = header.iter().enumerate().map(of).collect();
+    columns.sort_by_key(|&(index, width)| (width, index));
+    let mut left = width;
+    let mut kept = Vec::new();
+    for (at, &(index, needed)) in columns.iter().enumerate() {
+        let others = columns.len() - at - 1;
+        if needed + others * NARROW_COLUMN > left {
+            break;
+        }
+        left -= needed;
+        kept.push((index, needed));
+    }
+    kept
+}
+
+/// The room that a column has whose words are broken.
+const NARROW_COLUMN: usize = 14;
+
+/// Blanks between the columns of a table.
+const GAP: u16 = 2;
+
+/// Words of headers that are units, whose letters have a meaning.
+const UNITS: [&str; 6] = ["b", "kpps", "ms", "ns", "s", "us"];
+
+/// The title of a column in capitals, apart from units and words that have capitals themselves.
+fn capitals(title: &str) -> String {
+    let kept = |word: &str| word.chars().any(char::is_uppercase) || UNITS.contains(&word);
+    let words = title.split(' ').map(|word| match kept(word) {
+        true => word.to_owned(),
+        false => word.to_uppercase(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Two columns of names and values, without rules.
 #[must_use]
 pub fn facts(rows: &[(&str, String)]) -> String {
-    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let longest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let room = width().map(|width| width.saturating_sub(longest + 4));
     rows.iter().fold(String::new(), |text, (name, value)| {
-        text + &format!("  {name:width$}  {value}\n")
+        let lines = match room {
+            Some(room) => broken(value, room),
+            None => value.lines().map(str::to_owned).collect(),
+        };
+        let first = lines.first().map_or("", String::as_str);
+        let text = text + &format!("  {name:longest$}  {first}\n");
+        let rest = lines.iter().skip(1);
+        rest.fold(text, |text, line| {
+            text + &format!("  {:longest$}  {line}\n", "")
+        })
     })
+}
+
+/// A sentence as lines that fit the terminal, each after so many blanks.
+#[must_use]
+pub fn paragraph(text: &str, indent: usize) -> String {
+    let lines = match width() {
+        Some(width) => broken(text, width.saturating_sub(indent)),
+        None => vec![text.to_owned()],
+    };
+    let lines = lines.iter();
+    lines.fold(String::new(), |text, line| {
+        text + &format!("{:indent$}{line}\n", "")
+    })
+}
+
+/// The fewest columns into which text is broken.
+const NARROW: usize = 20;
+
+/// Lines of words, each of at most `room` columns unless a word is longer.
+fn broken(text: &str, room: usize) -> Vec<String> {
+    let room = room.max(NARROW);
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let mut begun = String::new();
+        for word in line.split(' ') {
+            let length = begun.chars().count() + 1 + word.chars().count();
+            if !begun.is_empty() && length > room {
+                lines.push(std::mem::take(&mut begun));
+            } else if !begun.is_empty() {
+                begun.push(' ');
+            }
+            begun.push_str(word);
+        }
+        lines.push(begun);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Vec<String>> {
+        let row =
+            |name: &str, count: &str, what: &str| [name, count, what].map(str::to_owned).to_vec();
+        vec![
+            row("leaf1", "12", "a row of several words that is long"),
+            row("spine10", "7", "short"),
+        ]
+    }
+
+    #[test]
+    fn a_table_in_a_pipe_has_one_line_for_each_row() {
+        let text = table_within(None, &["switch", "peak MiB", "what"], &[1], &rows());
+        let expected = "SWITCH   PEAK MiB  WHAT\n\
+                        leaf1          12  a row of several words that is long\n\
+                        spine10         7  short\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_table_on_a_terminal_fits_it() {
+        let text = table_within(Some(30), &["switch", "count", "what"], &[1], &rows());
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 30),
+            "{text}"
+        );
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for word in ["leaf1", "several", "spine10", "short"] {
+            assert!(words.contains(&word), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_text_is_broken_between_words() {
+        let lines = broken("one two three four five six seven", 20);
+        assert_eq!(lines, ["one two three four", "five six seven"]);
+        assert_eq!(broken("", 20), Vec::<String>::new());
+    }
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use p4gen::build::BuildDirectory;
 use plan::ClassId;
+use quantities::PortId;
 use serde::Serialize;
 use simulator::embedded::{Hop, Network, NetworkError, Probe, Reroute, Walk, WalkEnd};
-use topology::NodeId;
+use topology::{NodeId, Topology};
 
 use super::check;
 use super::fault::{Context, Fault, Status};
@@ -44,9 +45,9 @@ pub(super) struct Trace {
     /// Send IPv6.
     #[arg(long)]
     ipv6: bool,
-    /// Only a line per hop: no tables, no bytes.
-    #[arg(long)]
-    brief: bool,
+    /// Print one line for each switch, without tables and bytes. So does `--quiet`.
+    #[arg(long, alias = "brief")]
+    short: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -73,10 +74,10 @@ impl Trace {
             given.refuse_all(&["routing"], "without `--fail`")?;
         }
         if terminal.json {
-            given.refuse_all(&["brief"], "with `--json`, which has everything")?;
+            given.refuse_all(&["short"], "with `--json`, which has everything")?;
         }
-        let network = self.network(given, terminal)?;
-        let walk = self.walk(network)?;
+        let mut network = self.network(given, terminal)?;
+        let walk = self.walk(&mut network)?;
         let delivered = matches!(&walk.end, WalkEnd::Delivered { host } if *host == self.to);
         let report = TraceReport {
             to: &self.to,
@@ -84,7 +85,8 @@ impl Trace {
             delivered,
             walk: &walk,
         };
-        terminal.result(&report, || describe(&walk, self.brief))?;
+        let short = self.short || terminal.quiet;
+        terminal.result(&report, || describe(&walk, network.topology(), short))?;
         if delivered {
             Ok(())
         } else {
@@ -133,7 +135,7 @@ impl Trace {
         network.after_failures(&failed, reroute).map_err(refuse)
     }
 
-    fn walk(&self, mut network: Network) -> Result<Walk, Fault> {
+    fn walk(&self, network: &mut Network) -> Result<Walk, Fault> {
         let probe = Probe {
             from: network.topology().host_named(&self.from).input("--from")?,
             to: network.topology().host_named(&self.to).input("--to")?,
@@ -153,13 +155,13 @@ pub(super) fn refuse(error: NetworkError) -> Fault {
     Fault::input(error)
 }
 
-/// A walk for people.
-pub(super) fn describe(walk: &Walk, brief: bool) -> String {
-    let name_width = walk.hops.iter().map(|h| h.switch.len()).max().unwrap_or(0);
+/// A walk for people: a line for each switch, and below it what the switch did unless `short`.
+pub(super) fn describe(walk: &Walk, topology: &Topology, short: bool) -> String {
+    let places = Places::of(walk, topology);
     let mut text = format!("{}\n", walk.from);
     for (number, hop) in walk.hops.iter().enumerate() {
-        text.push_str(&hop_line(number + 1, hop, name_width));
-        if !brief {
+        text.push_str(&hop_line(number + 1, hop, &places));
+        if !short {
             text.push_str(&hop_details(hop));
         }
     }
@@ -172,8 +174,52 @@ pub(super) fn describe(walk: &Walk, brief: bool) -> String {
             });
             format!("dropped at {switch} after {switches}: {reason}{circle}\n")
         }
-        WalkEnd::Lost { switch, port } => format!("lost: port {port} of {switch} leads nowhere\n"),
+        WalkEnd::Lost { switch, port } => {
+            let port = places.label(switch, *port);
+            format!("lost: port {port} of {switch} leads nowhere\n")
+        }
         WalkEnd::Circling => format!("circling: gave up after {switches}\n"),
+    }
+}
+
+/// The names of switches and ports of a walk, and the widths of their columns.
+struct Places<'a> {
+    topology: &'a Topology,
+    switch: usize,
+    in_port: usize,
+    out_port: usize,
+}
+
+impl<'a> Places<'a> {
+    fn of(walk: &Walk, topology: &'a Topology) -> Self {
+        let mut places = Self {
+            topology,
+            switch: 0,
+            in_port: 3,
+            out_port: 3,
+        };
+        for hop in &walk.hops {
+            let [came, went] = places.ports(hop).map(|port| port.chars().count());
+            places.switch = places.switch.max(hop.switch.chars().count());
+            places.in_port = places.in_port.max(came);
+            places.out_port = places.out_port.max(went);
+        }
+        places
+    }
+
+    /// A port by the name of its switch.
+    fn label(&self, switch: &str, port: PortId) -> String {
+        match self.topology.switch_named(switch) {
+            Ok(switch) => self.topology.port_label(switch, port),
+            Err(_) => port.to_string(),
+        }
+    }
+
+    /// The ports by which a packet came and went.
+    fn ports(&self, hop: &Hop) -> [String; 2] {
+        let out = hop.out_port.map(|port| self.label(&hop.switch, port));
+        let out = out.unwrap_or_else(|| "-".to_owned());
+        [self.label(&hop.switch, hop.in_port), out]
     }
 }
 
@@ -189,19 +235,16 @@ fn circle(hops: &[Hop]) -> Option<String> {
     Some(names.join(" > "))
 }
 
-fn hop_line(number: usize, hop: &Hop, width: usize) -> String {
-    let out = hop
-        .out_port
-        .map_or_else(|| "-".to_owned(), |port| port.to_string());
+fn hop_line(number: usize, hop: &Hop, places: &Places<'_>) -> String {
     let rises = if hop.out_port.is_some() && hop.tag_after != hop.tag_before {
         "  <- changes"
     } else {
         ""
     };
-    let place = format!(
-        "{number:3} {:width$}  in {:>3} -> out {out:>3}",
-        hop.switch, hop.in_port
-    );
+    let [came, went] = places.ports(hop);
+    let (switch, width) = (&hop.switch, places.switch);
+    let (wide_in, wide_out) = (places.in_port, places.out_port);
+    let place = format!("{number:3} {switch:width$}  in {came:>wide_in$} -> out {went:>wide_out$}");
     let tag = format!(
         "tag {:>5} -> {:5}  ING_PRIO {}  EG_PRIO {}",
         hop.tag_before, hop.tag_after, hop.ing_prio, hop.eg_prio
@@ -223,17 +266,13 @@ fn hop_details(hop: &Hop) -> String {
     let width = hop.tables.iter().map(|t| t.table.len()).max().unwrap_or(0);
     let mut text = String::new();
     for step in &hop.tables {
-        let key = step
-            .key
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
-        let key = key.collect::<Vec<_>>().join(" ");
-        let entry = match (&step.entry, step.priority) {
+        let key = step.text.key.join(", ");
+        let entry = match (&step.text.entry, step.priority) {
             (None, _) => "miss".to_owned(),
             (Some(entry), None) => format!("hit [{entry}]"),
             (Some(entry), Some(priority)) => format!("hit [{entry}] priority {priority}"),
         };
-        let action = step.action.as_deref().unwrap_or("-");
+        let action = step.text.action.as_deref().unwrap_or("-");
         text.push_str(&format!(
             "        {:width$}  {key}\n        {:width$}  {entry} => {action}\n",
             step.table, ""
@@ -269,8 +308,8 @@ pub(super) fn one_line(walk: &Walk) -> String {
 }
 
 /// Prints walks for the tour without their details.
-pub(super) fn brief(terminal: &Terminal, walk: &Walk) {
-    terminal.say(describe(walk, true).trim_end());
+pub(super) fn brief(terminal: &Terminal, walk: &Walk, topology: &Topology) {
+    terminal.say(describe(walk, topology, true).trim_end());
 }
 
 #[cfg(test)]
@@ -284,8 +323,14 @@ mod tests {
             hops: vec![],
             end: WalkEnd::Circling,
         };
+        let topology = topology::generate::Ring {
+            switches: 3,
+            hosts: 1,
+            cables: topology::generate::Cables::default(),
+        };
+        let topology = topology.generate().unwrap();
         assert_eq!(
-            describe(&walk, true),
+            describe(&walk, &topology, true),
             "h1\ncircling: gave up after 0 switches\n"
         );
         assert!(one_line(&walk).ends_with("circling"));

@@ -380,7 +380,7 @@ fn failover_plans_are_lossless_on_demand_and_built_where_a_program_carries_their
         }
     }
     let trace = [
-        "trace", "build", "--from", "h1", "--to", "h9", "--fail", "s1-s5", "--brief",
+        "trace", "build", "--from", "h1", "--to", "h9", "--fail", "s1-s5", "--short",
     ];
     let walk = done(at, &trace);
     assert!(walk.contains("lossless tag  none -> ") && walk.contains("EG_PRIO"));

@@ -109,11 +109,10 @@ fn buffers_are_told_port_by_port() {
     let folder = builds();
     let at = folder.path();
     let csv = said(at, "buffers build --format csv");
-    assert!(
-        csv.starts_with(
-            "switch,buffer,shared,lossless,alpha,xon_below_xoff,port,to,rate,headroom\n"
-        )
-    );
+    assert!(csv.starts_with(
+        "switch,buffer_bytes,shared_bytes,lossless_priorities,alpha,xon_below_xoff_bytes,port,\
+             interface,to,rate_bps,headroom_bytes\n"
+    ));
     let json: Value = serde_json::from_str(&said(at, "buffers build --json")).unwrap();
     let switches = json["switches"].as_array().unwrap();
     let ports = switches

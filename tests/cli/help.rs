@@ -198,6 +198,8 @@ fn completions_know_names_and_files() {
     assert_eq!(found, expected.map(str::to_owned).into());
     let found = completed("switchwright plan --routes bcube-");
     assert_eq!(found, ["bcube-rotations".to_owned()].into());
+    let found = completed("switchwright plan --scheme plin");
+    assert_eq!(found, ["plinko".to_owned()].into());
     let zsh = said(at, &["completions", "zsh"]);
     let both = zsh
         .lines()
@@ -233,4 +235,33 @@ fn quiet_commands_that_make_or_prove_say_nothing() {
     // What is wrong is said all the same, and a result that was asked for.
     assert!(!run(at, &["check", "nowhere", "-q"]).stderr.is_empty());
     assert!(!run(at, &["topo", "show", "r.json", "-q"]).stdout.is_empty());
+}
+
+#[test]
+fn without_arguments_the_commands_are_listed_by_what_they_are_for() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let short = said(at, &[]);
+    for title in [
+        "Design:", "Build:", "Run:", "Observe:", "Learn:", "Measure:",
+    ] {
+        assert!(short.lines().any(|line| line == title), "{title}: {short}");
+    }
+    assert!(!short.contains("--verbose"), "{short}");
+    let long = said(at, &["--help"]);
+    for line in ["  0 done or proven", "  3 a target refused or cannot"] {
+        assert!(long.lines().any(|one| one == line), "{line}: {long}");
+    }
+    assert!(!long.contains("\n\n\n"), "{long}");
+}
+
+#[test]
+fn the_version_names_the_build() {
+    let folder = TempDir::new().unwrap();
+    let text = said(folder.path(), &["--version"]);
+    let begin = format!("switchwright {} (", env!("CARGO_PKG_VERSION"));
+    assert!(
+        text.starts_with(&begin) && text.contains("profile "),
+        "{text}"
+    );
 }

@@ -24,4 +24,5 @@ mod ports;
 mod shards;
 mod sonic;
 mod submit;
+mod tables;
 mod verdicts;

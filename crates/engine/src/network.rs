@@ -105,7 +105,7 @@ impl Networks {
         if !self.proofs.has(&key) {
             let mut tables = tables(asked, self.trust, &self.progress)?;
             if asked.without_tags {
-                let plain = schemes::without_tags(&tables);
+                let plain = tables.without_tags();
                 let none = "this plan has no lossless class, so there are no tags to be left out";
                 tables = plain.ok_or_else(|| Refusal::wrong(none))?;
             }

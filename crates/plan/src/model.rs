@@ -222,6 +222,29 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// The same plan without tags: every switch lets packets keep the first tag, whatever way they
+    /// take. It is what plain PFC does, and the proof finds the cycle of buffers that routing may
+    /// close. Nothing where there is no lossless class.
+    #[must_use]
+    pub fn without_tags(&self) -> Option<Self> {
+        let first = self.tagging.classes.first()?.initial;
+        let ports =
+            |switch: &topology::Switch| PortSet::from_iter((1..=switch.ports).map(Into::into));
+        let keep = |switch: &topology::Switch| {
+            vec![TagRule {
+                precedence: 0,
+                class: None,
+                tag: first,
+                in_ports: ports(switch),
+                out_ports: ports(switch),
+                new_tag: NewTag::Lossless(first),
+            }]
+        };
+        let mut plain = self.clone();
+        plain.tagging.rules = plain.topology.switches().iter().map(keep).collect();
+        Some(plain)
+    }
+
     /// A plan of failover tables, without lossless tags.
     #[must_use]
     pub fn failover_only(topology: Topology, provenance: Provenance, failover: Failover) -> Self {

@@ -238,9 +238,92 @@ with_unit!(Bytes, u64, SIZE);
 with_unit!(BitRate, u64, RATE);
 with_unit!(Metres, u32, LENGTH);
 
+/// Units of [`Bytes::rounded`] above the byte.
+const ROUNDED_SIZES: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+/// Units of [`BitRate::rounded`] above the bit per second.
+const ROUNDED_RATES: [(&str, u64); 4] = [
+    ("Tb/s", 1_000_000_000_000),
+    ("Gb/s", 1_000_000_000),
+    ("Mb/s", 1_000_000),
+    ("Kb/s", 1_000),
+];
+/// From here on sizes are given in units above the byte.
+const LARGE_SIZE: u64 = 10 << 10;
+/// The factor from which on a rate is given in the next larger unit: 1600 Gb/s stays so.
+const LARGE_RATE: u64 = 10;
+
+impl Bytes {
+    /// The size for a person to read: `7379 B`, `41.0 KiB`, `12.0 MiB`. Below 10 KiB it is exact,
+    /// above it has one decimal, rounded down. The unit is a power of 1024.
+    #[must_use]
+    pub fn rounded(self) -> String {
+        let value = self.get();
+        let large = |&&(_, worth): &&(&str, u64)| value >= LARGE_SIZE && value >= worth;
+        match ROUNDED_SIZES.iter().find(large) {
+            None => format!("{value} B"),
+            Some((unit, worth)) => {
+                let tenths = (value % worth).saturating_mul(10) / worth;
+                format!("{}.{tenths} {unit}", value / worth)
+            }
+        }
+    }
+}
+
+impl BitRate {
+    /// The rate for a person to read: `400 Gb/s`, `2.5 Gb/s`, `1600 Gb/s`. It has up to three
+    /// decimals, rounded down.
+    #[must_use]
+    pub fn rounded(self) -> String {
+        let value = self.get();
+        let fits = |&&(unit, worth): &&(&str, u64)| {
+            let least = match unit {
+                "Tb/s" => LARGE_RATE,
+                _ => 1,
+            };
+            value >= worth.saturating_mul(least)
+        };
+        let Some((unit, worth)) = ROUNDED_RATES.iter().find(fits) else {
+            return format!("{value} b/s");
+        };
+        let thousandths = value % worth / (worth / 1000);
+        let decimals = format!("{thousandths:03}");
+        match decimals.trim_end_matches('0') {
+            "" => format!("{} {unit}", value / worth),
+            decimals => format!("{}.{decimals} {unit}", value / worth),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_read_rounded_quantities() {
+        for (size, text) in [
+            (0, "0 B"),
+            (7_379, "7379 B"),
+            (10_240, "10.0 KiB"),
+            (42_015, "41.0 KiB"),
+            (12 << 20, "12.0 MiB"),
+            (3 << 30, "3.0 GiB"),
+        ] {
+            assert_eq!(Bytes::new(size).rounded(), text);
+        }
+        for (rate, text) in [
+            (0, "0 b/s"),
+            (999, "999 b/s"),
+            (10_000_000, "10 Mb/s"),
+            (2_500_000_000, "2.5 Gb/s"),
+            (400_000_000_000, "400 Gb/s"),
+            (1_600_000_000_000, "1600 Gb/s"),
+            (12_800_000_000_000, "12.8 Tb/s"),
+        ] {
+            assert_eq!(BitRate::new(rate).rounded(), text);
+        }
+        assert!(Bytes::new(u64::MAX).rounded().ends_with(" GiB"));
+        assert!(BitRate::new(u64::MAX).rounded().ends_with(" Tb/s"));
+    }
 
     #[test]
     fn units_are_read() {

@@ -32,9 +32,7 @@ mod single;
 mod turn;
 mod turns;
 
-use plan::{
-    Carrier, Class, NewTag, PortSet, Promise, Provenance, RuleForm, Tables, Tag, TagRule, Tagging,
-};
+use plan::{Carrier, Class, Promise, Provenance, RuleForm, Tables, Tag, TagRule, Tagging};
 use topology::routes::{RoutePolicy, RouteSet};
 use topology::{Fabric, Topology};
 
@@ -240,28 +238,6 @@ pub fn one_tag(
     let known = &mut provenance.options;
     known.insert("routes".to_owned(), routes.to_string());
     Ok(assemble(topology, options, provenance, tagged, routes))
-}
-
-/// The same plan without tags: every switch lets packets keep the first tag, whatever way they
-/// take. It is what plain PFC does, and the proof finds the cycle of buffers that routing may
-/// close. Nothing where there is no lossless class.
-#[must_use]
-pub fn without_tags(tables: &Tables) -> Option<Tables> {
-    let first = tables.tagging.classes.first()?.initial;
-    let mut plain = tables.clone();
-    let ports = |switch: &topology::Switch| PortSet::from_iter((1..=switch.ports).map(Into::into));
-    let keep = |switch: &topology::Switch| {
-        vec![TagRule {
-            precedence: 0,
-            class: None,
-            tag: first,
-            in_ports: ports(switch),
-            out_ports: ports(switch),
-            new_tag: NewTag::Lossless(first),
-        }]
-    };
-    plain.tagging.rules = plain.topology.switches().iter().map(keep).collect();
-    Some(plain)
 }
 
 /// Puts the parts of a plan together.

@@ -276,9 +276,9 @@ export function packetsScreen(app: App, panel: HTMLElement): { shown(): void } {
           el("tbody", {}, ...hop.tables.map((step) =>
             el("tr", {},
               el("td", {}, step.table),
-              el("td", {}, step.key.map(([name, value]) => `${name}=${value}`).join(" ")),
-              el("td", { class: step.entry === null ? "quiet" : "" }, step.entry === null ? "miss" : step.entry + (step.priority === null ? "" : `, priority ${step.priority}`)),
-              el("td", {}, step.action ?? "-")))))));
+              el("td", {}, step.text.key.join(", ")),
+              el("td", { class: step.entry === null ? "quiet" : "" }, step.text.entry === null ? "miss" : step.text.entry + (step.priority === null ? "" : `, priority ${step.priority}`)),
+              el("td", {}, step.text.action ?? "-")))))));
   }
 
   function headers(hop: Hop): HTMLElement {

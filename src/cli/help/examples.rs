@@ -193,7 +193,7 @@ const ALL: &[(&str, &[&str])] = &[
         "trace",
         &[
             "switchwright trace build --from h1 --to h8",
-            "switchwright trace build --from h1 --to h8 --fail leaf1-spine1 --fail leaf4-spine2 --brief",
+            "switchwright trace build --from h1 --to h8 --fail leaf1-spine1 --fail leaf4-spine2 --short",
         ],
     ),
     (

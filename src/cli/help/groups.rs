@@ -3,11 +3,8 @@
 use clap::Command;
 
 /// What people do, in the order in which they do it, and the commands for it.
-const GROUPS: [(&str, &[&str]); 6] = [
-    (
-        "Design",
-        &["topo", "plan", "check", "audit", "measure", "measure-paths"],
-    ),
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Design", &["topo", "plan", "check", "audit"]),
     (
         "Build",
         &["build", "entries", "buffers", "targets", "export", "p4"],
@@ -19,23 +16,59 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Observe", &["trace", "simulate", "status", "drill"]),
-    ("Learn", &["demo", "lab", "grade", "reproduce", "bench"]),
+    ("Learn", &["demo", "lab", "grade"]),
     (
-        "Other commands",
-        &["merge", "submit", "completions", "man", "help"],
+        "Measure",
+        &[
+            "measure",
+            "measure-paths",
+            "reproduce",
+            "bench",
+            "merge",
+            "submit",
+        ],
     ),
+    ("Other commands", &["completions", "man", "help"]),
 ];
 
 /// The root command with its commands in groups.
 pub(super) fn grouped(root: Command) -> Command {
-    let heading = *root.get_styles().get_header();
-    let literal = *root.get_styles().get_literal();
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\n\n{{all-args}}{{after-help}}",
+        groups(&root, true)
+    );
+    root.mut_subcommands(|sub| sub.hide(true))
+        .override_usage("switchwright [OPTIONS] <COMMAND>")
+        .help_template(template)
+}
+
+/// What the command is, its commands in groups, and where to begin.
+pub(super) fn short(root: &Command) -> String {
+    let what = root.get_about().map(ToString::to_string);
+    format!(
+        "{}\n\nUsage: switchwright [OPTIONS] <COMMAND>\n\n{}\n\n\
+         `switchwright demo` shows what it does. `switchwright COMMAND --help` explains a command.\n",
+        what.unwrap_or_default(),
+        groups(root, false)
+    )
+}
+
+/// The groups of commands, a line for each command.
+fn groups(root: &Command, styled: bool) -> String {
+    let plain = clap::builder::styling::Style::new();
+    let (heading, literal) = match styled {
+        true => (
+            *root.get_styles().get_header(),
+            *root.get_styles().get_literal(),
+        ),
+        false => (plain, plain),
+    };
     let width = root.get_subcommands().map(|sub| sub.get_name().len()).max();
     let width = width.unwrap_or_default();
     let line = |name: &&str| {
         let about = match *name {
             "help" => "Print the help of a command".to_owned(),
-            name => about(&root, name),
+            name => about(root, name),
         };
         format!(
             "  {literal}{name}{literal:#}{:1$}  {about}",
@@ -47,14 +80,7 @@ pub(super) fn grouped(root: Command) -> Command {
         let lines: Vec<String> = names.iter().map(line).collect();
         format!("{heading}{title}:{heading:#}\n{}", lines.join("\n"))
     };
-    let groups: Vec<String> = GROUPS.iter().map(group).collect();
-    let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\n\n{{all-args}}{{after-help}}",
-        groups.join("\n\n")
-    );
-    root.mut_subcommands(|sub| sub.hide(true))
-        .override_usage("switchwright [OPTIONS] <COMMAND>")
-        .help_template(template)
+    GROUPS.iter().map(group).collect::<Vec<_>>().join("\n\n")
 }
 
 fn about(root: &Command, name: &str) -> String {

@@ -26,6 +26,7 @@ use p4runtime::{BytestringError, NameError, P4InfoIndex, TextError};
 pub mod bfrt;
 pub mod commands;
 mod device_ports;
+mod notation;
 mod request_text;
 mod rows;
 pub mod runtime_json;
@@ -42,7 +43,8 @@ pub use ::entries::{
 };
 pub use device_ports::DevicePorts;
 pub(crate) use device_ports::Ports;
-pub use rows::{Row, RowKind, rows};
+pub use notation::Notation;
+pub use rows::{Row, RowKind, rows, rows_for_people};
 
 /// Reads entries of a file whose name tells the format: `.json` is [`runtime_json`], `.txt` is
 /// [`commands`], all else [`write_request`].

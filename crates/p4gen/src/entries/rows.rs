@@ -1,7 +1,9 @@
 //! Entries as rows of text: what people read and filter, and what spreadsheets take (CSV).
 
 use serde::Serialize;
+use topology::SwitchId;
 
+use super::notation::Notation;
 use super::{
     Bits, EntryAction, FieldMatch, GroupId, Key, MemberId, NamedAction, NamedCall, Replica,
     SwitchEntries, value_text,
@@ -90,9 +92,32 @@ impl RowKind {
 }
 
 /// All that a switch gets: entries of tables, members, groups, multicast groups, clone sessions, in
-/// this order.
+/// this order. Values are written so that programs can read them: ports and bitmaps as numbers.
 #[must_use]
 pub fn rows(entries: &SwitchEntries) -> Vec<Row> {
+    written(entries, &Values::Numbers)
+}
+
+/// The same rows for people: ports with their names, bitmaps of ports as lists, addresses as
+/// addresses. `switch` is the number of the switch in the plan's topology.
+#[must_use]
+pub fn rows_for_people(
+    entries: &SwitchEntries,
+    switch: SwitchId,
+    notation: &Notation<'_>,
+) -> Vec<Row> {
+    written(entries, &Values::People(switch, notation))
+}
+
+/// How values are written.
+enum Values<'a> {
+    /// As numbers and, by their width, as addresses.
+    Numbers,
+    /// By what they stand for at a switch.
+    People(SwitchId, &'a Notation<'a>),
+}
+
+fn written(entries: &SwitchEntries, values: &Values<'_>) -> Vec<Row> {
     let row = |kind, table: &str, matches: String| Row {
         switch: entries.switch.clone(),
         kind,
@@ -107,76 +132,93 @@ pub fn rows(entries: &SwitchEntries) -> Vec<Row> {
             true => RowKind::Default,
             false => RowKind::Entry,
         };
-        let (action, parameters) = action(&entry.action);
+        let (action, parameters) = values.action(&entry.action);
+        let keys = entry.keys.iter().map(|key| values.key(&entry.table, key));
         Row {
             priority: entry.priority,
             action,
             parameters,
-            ..row(kind, &entry.table, joined(entry.keys.iter().map(key)))
+            ..row(kind, &entry.table, values.joined(keys))
         }
     });
     let members = entries.members.iter().map(|member| Row {
         action: member.action.action.to_string(),
-        parameters: arguments(&member.action),
+        parameters: values.arguments(&member.action),
         ..row(RowKind::Member, &member.profile, member.id.to_string())
     });
     let groups = entries.groups.iter().map(|group| Row {
-        parameters: joined(group.members.iter().map(u32::to_string)),
+        parameters: values.joined(group.members.iter().map(u32::to_string)),
         ..row(RowKind::Group, &group.profile, group.id.to_string())
     });
     let multicast = entries.multicast_groups.iter().map(|group| Row {
-        parameters: copies(&group.replicas),
+        parameters: values.copies(&group.replicas),
         ..row(RowKind::Multicast, "", group.id.to_string())
     });
     let clones = entries.clone_sessions.iter().map(|(id, session)| Row {
-        parameters: copies(&session.replicas),
+        parameters: values.copies(&session.replicas),
         ..row(RowKind::Clone, "", id.to_string())
     });
     let rest = members.chain(groups).chain(multicast).chain(clones);
     tables.chain(rest).collect()
 }
 
-fn joined(words: impl Iterator<Item = String>) -> String {
-    words.collect::<Vec<_>>().join(" ")
-}
+impl Values<'_> {
+    /// Words of a cell. Names of ports hold spaces, so that commas stand between words for people.
+    fn joined(&self, words: impl Iterator<Item = String>) -> String {
+        let between = match self {
+            Self::Numbers => " ",
+            Self::People(..) => ", ",
+        };
+        words.collect::<Vec<_>>().join(between)
+    }
 
-/// A key as P4 writes sets of values: `value`, `value/length`, `value&&&mask`, `low..high`.
-fn key(key: &Key) -> String {
-    use value_text::hexadecimal;
-    let value = match &key.value {
-        FieldMatch::Exact(value) | FieldMatch::Optional(Some(value)) => text(value),
-        FieldMatch::Lpm { value, prefix_len } => format!("{}/{prefix_len}", text(value)),
-        FieldMatch::Ternary { value, mask } => {
-            format!("{}&&&{}", hexadecimal(value), hexadecimal(mask))
+    /// A key as P4 writes sets of values: `value`, `value/length`, `value&&&mask`, `low..high`.
+    fn key(&self, table: &str, key: &Key) -> String {
+        let value = match (self, &key.value) {
+            (Self::People(switch, notation), value) => {
+                notation.matched(*switch, table, &key.field, value)
+            }
+            (_, FieldMatch::Exact(value) | FieldMatch::Optional(Some(value))) => text(value),
+            (_, FieldMatch::Lpm { value, prefix_len }) => {
+                format!("{}/{prefix_len}", text(value))
+            }
+            (_, FieldMatch::Ternary { value, mask }) => format!(
+                "{}&&&{}",
+                value_text::hexadecimal(value),
+                value_text::hexadecimal(mask)
+            ),
+            (_, FieldMatch::Range { low, high }) => format!("{}..{}", text(low), text(high)),
+            (_, FieldMatch::Optional(None)) => "*".to_owned(),
+        };
+        format!("{}={value}", key.field)
+    }
+
+    fn action(&self, action: &NamedAction) -> (String, String) {
+        match action {
+            EntryAction::Call(call) => (call.action.to_string(), self.arguments(call)),
+            EntryAction::Member(MemberId(id)) => ("member".to_owned(), id.to_string()),
+            EntryAction::Group(GroupId(id)) => ("group".to_owned(), id.to_string()),
+            EntryAction::OneShot(never) => match *never {},
         }
-        FieldMatch::Range { low, high } => format!("{}..{}", text(low), text(high)),
-        FieldMatch::Optional(None) => "*".to_owned(),
-    };
-    format!("{}={value}", key.field)
+    }
+
+    fn arguments(&self, call: &NamedCall) -> String {
+        let argument = |(name, value): &(super::Name, Bits)| {
+            let value = match self {
+                Self::People(switch, notation) => notation.parameter(*switch, name, value),
+                Self::Numbers => text(value),
+            };
+            format!("{name}={value}")
+        };
+        self.joined(call.params.iter().map(argument))
+    }
+
+    fn copies(&self, replicas: &[Replica]) -> String {
+        let copy = |copy: &Replica| format!("{}/{}", copy.port, copy.rid);
+        self.joined(replicas.iter().map(copy))
+    }
 }
 
 fn text(bits: &Bits) -> String {
     value_text::address(bits).unwrap_or_else(|| value_text::decimal(bits))
-}
-
-fn action(action: &NamedAction) -> (String, String) {
-    match action {
-        EntryAction::Call(call) => (call.action.to_string(), arguments(call)),
-        EntryAction::Member(MemberId(id)) => ("member".to_owned(), id.to_string()),
-        EntryAction::Group(GroupId(id)) => ("group".to_owned(), id.to_string()),
-        EntryAction::OneShot(never) => match *never {},
-    }
-}
-
-fn arguments(call: &NamedCall) -> String {
-    let argument = |(name, value): &(super::Name, Bits)| format!("{name}={}", text(value));
-    joined(call.params.iter().map(argument))
-}
-
-fn copies(replicas: &[Replica]) -> String {
-    joined(
-        replicas
-            .iter()
-            .map(|copy| format!("{}/{}", copy.port, copy.rid)),
-    )
 }

@@ -6,6 +6,7 @@
 //! the P4Info of the rendered programs.
 
 pub(crate) mod ids;
+mod meaning;
 mod names;
 mod sizes;
 
@@ -13,6 +14,7 @@ pub use entries::MatchKind;
 use plan::ClassId;
 use serde::Serialize;
 
+pub use meaning::Meaning;
 pub use names::{
     DROP_COUNTER, DropReason, ECMP_PROFILE, ECMP_SELECTOR, EGRESS_CLASS_COUNTER,
     INGRESS_CLASS_COUNTER, PORTS_UP, action, profile_of, selector_of, table,

@@ -8,7 +8,7 @@ pub mod v1model;
 
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::P4Info;
-use plan::CheckedPlan;
+use plan::{CheckedPlan, Tables};
 use serde::{Deserialize, Serialize};
 use topology::SwitchId;
 
@@ -17,8 +17,8 @@ pub use self::sonic::{SONIC_8TC, SONIC_8TC_ACL, SONIC_16TC, SONIC_16TC_ACL};
 pub use tofino::{TNA, TNA2};
 pub use v1model::{EMBEDDED, V1MODEL};
 
-use crate::capabilities::Capabilities;
-use crate::entries::{EntriesError, SwitchEntries};
+use crate::capabilities::{Architecture, Capabilities};
+use crate::entries::{EntriesError, Notation, SwitchEntries};
 use crate::family::summary::SwitchReport;
 use crate::program::Program;
 use crate::program::p4info::P4InfoError;
@@ -34,6 +34,14 @@ pub static ALL: [&dyn Target; 8] = [
     &SONIC_8TC_ACL,
     &SONIC_16TC_ACL,
 ];
+
+/// How people read the values of a plan's program on a target. Only v1model numbers ports as the
+/// plan does.
+#[must_use]
+pub fn notation<'a>(target: &Capabilities, tables: &'a Tables) -> Notation<'a> {
+    let plan_ports = target.architecture == Architecture::V1model;
+    Notation::new(tables, target.maps.is_some(), plan_ports)
+}
 
 /// Something that plans are built for.
 pub trait Target: Sync {

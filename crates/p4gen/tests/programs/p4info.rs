@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use p4gen::capabilities::Capabilities;
 use p4gen::family::{FailoverFeatures, HeaderState, TaggerFeatures};
+use p4gen::layout::Meaning;
 use p4gen::program::{Program, generate, p4info};
 use p4gen::targets::{TNA, TNA2, V1MODEL};
 use p4runtime::p4::config::v1::P4Info;
@@ -88,6 +89,59 @@ fn the_layout_is_what_the_program_says() {
             assert_eq!(params, wanted, "{}", action.name);
         }
     }
+}
+
+/// The address that an annotation says a value is.
+fn format_of(annotations: &[String]) -> Option<Meaning> {
+    let known = [
+        ("@format(MAC_ADDRESS)", Meaning::Mac),
+        ("@format(IPV4_ADDRESS)", Meaning::Ipv4),
+        ("@format(IPV6_ADDRESS)", Meaning::Ipv6),
+    ];
+    let found = known
+        .iter()
+        .find(|(text, _)| annotations.iter().any(|one| one == text));
+    found.map(|(_, meaning)| *meaning)
+}
+
+#[test]
+fn addresses_are_what_the_annotations_of_the_program_say() {
+    let is_address =
+        |meaning: &Meaning| matches!(meaning, Meaning::Mac | Meaning::Ipv4 | Meaning::Ipv6);
+    let mut seen = 0;
+    for program in programs() {
+        let info = p4info::of(&program).expect("our own program compiles");
+        for table in &info.tables {
+            let name = &table.preamble.as_ref().expect("a name").name;
+            for field in &table.match_fields {
+                let bits = u32::try_from(field.bitwidth).expect("a width");
+                let meaning = Meaning::of_key(name, &field.name, bits, true);
+                let address = Some(meaning).filter(is_address);
+                assert_eq!(
+                    address,
+                    format_of(&field.annotations),
+                    "{name}.{}",
+                    field.name
+                );
+                seen += usize::from(address.is_some());
+            }
+        }
+        for action in &info.actions {
+            for parameter in &action.params {
+                let bits = u32::try_from(parameter.bitwidth).expect("a width");
+                let meaning = Meaning::of_parameter(&parameter.name, bits);
+                let address = Some(meaning).filter(is_address);
+                assert_eq!(
+                    address,
+                    format_of(&parameter.annotations),
+                    "{}",
+                    parameter.name
+                );
+                seen += usize::from(address.is_some());
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 /// What p4c writes for a program; `None` without p4c.

@@ -12,4 +12,4 @@ pub use fleet::{Arrival, Fleet, Trail, TrailEnd};
 pub use load::{LoadError, install, install_switch, set_failed};
 pub use network::frame;
 pub use network::{Network, NetworkError, Probe, Reroute};
-pub use walk::{FailoverHeader, Hop, TableStep, Walk, WalkEnd};
+pub use walk::{FailoverHeader, Hop, StepText, TableStep, Walk, WalkEnd};

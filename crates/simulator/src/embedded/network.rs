@@ -277,6 +277,11 @@ impl Network {
         &self.plan
     }
 
+    /// What the program was made for.
+    pub(super) const fn target(&self) -> &'static Capabilities {
+        self.target
+    }
+
     /// The topology with what has failed.
     #[must_use]
     pub fn topology(&self) -> &Topology {

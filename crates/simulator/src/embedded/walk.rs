@@ -1,11 +1,14 @@
 //! One packet's walk through the network, hop by hop, as the executor saw it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use p4exec::Tracer;
-use p4exec::trace::{TableTrace, TraceEvent};
+use p4exec::trace::{EntryTrace, TableTrace, TraceEvent};
+use p4gen::entries::Notation;
 use p4gen::family::NO_REVERSE;
 use p4gen::layout::SHIM_BYTES;
+use p4gen::targets;
 use plan::{CarrierKind, TagCode};
 use quantities::{Nanos, PortId, Priority};
 use serde::Serialize;
@@ -34,6 +37,20 @@ pub struct TableStep {
     pub entry: Option<String>,
     /// The entry's priority, where the table has priorities.
     pub priority: Option<i32>,
+    /// The action that ran, with its arguments.
+    pub action: Option<String>,
+    /// The same for people.
+    pub text: StepText,
+}
+
+/// A table that was applied, in words: ports with their names, bitmaps of ports as lists, addresses
+/// as addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StepText {
+    /// The key fields, as `name=value`.
+    pub key: Vec<String>,
+    /// What each field of the entry that won matches; `None` is a miss.
+    pub entry: Option<String>,
     /// The action that ran, with its arguments.
     pub action: Option<String>,
 }
@@ -266,6 +283,9 @@ impl Network {
         port: PortId,
     ) -> Result<(Hop, Result<(PortId, Vec<u8>), String>), NetworkError> {
         let name = self.topology().switch(switch).name.clone();
+        let plan = Arc::clone(self.shared_plan());
+        let notation = targets::notation(self.target(), plan.tables());
+        let table_step = |event: &TraceEvent| table_step(event, switch, &notation);
         let device = self.device(switch)?;
         let mut watched = Watched::default();
         let now = Nanos::new(0);
@@ -335,37 +355,63 @@ impl Network {
     }
 }
 
-fn table_step(event: &TraceEvent) -> Option<TableStep> {
+fn table_step(event: &TraceEvent, switch: SwitchId, notation: &Notation<'_>) -> Option<TableStep> {
     let TraceEvent::Table(applied) = event else {
         return None;
     };
     let field = |(name, value): &(String, p4exec::value::Bits)| (name.clone(), value.to_string());
+    let hit = applied.hit.as_ref();
     Some(TableStep {
         table: applied.table.clone(),
         key: applied.key.iter().map(field).collect(),
-        entry: applied.hit.as_ref().map(|hit| {
-            hit.key
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        }),
-        priority: applied
-            .hit
-            .as_ref()
-            .map(|hit| hit.priority.0)
-            .filter(|p| *p != 0),
+        entry: hit.map(|hit| joined(hit.key.iter().map(ToString::to_string))),
+        priority: hit.map(|hit| hit.priority.0).filter(|p| *p != 0),
         action: action(applied),
+        text: step_text(applied, switch, notation),
     })
 }
 
+fn step_text(applied: &TableTrace, switch: SwitchId, notation: &Notation<'_>) -> StepText {
+    let table = &applied.table;
+    let key = applied.key.iter().map(|(name, value)| {
+        let value = notation.key(switch, table, name, value);
+        format!("{name}={value}")
+    });
+    let matched = |hit: &EntryTrace| {
+        let fields = applied.key.iter().zip(&hit.key);
+        joined(fields.map(|((name, _), of)| notation.matched(switch, table, name, of)))
+    };
+    StepText {
+        key: key.collect(),
+        entry: applied.hit.as_ref().map(matched),
+        action: action_text(applied, switch, notation),
+    }
+}
+
+fn joined(words: impl Iterator<Item = String>) -> String {
+    words.collect::<Vec<_>>().join(", ")
+}
+
 fn action(applied: &TableTrace) -> Option<String> {
+    let args = applied.args.iter();
+    called(
+        applied,
+        args.map(|(name, value)| format!("{name} = {value}")),
+    )
+}
+
+fn action_text(applied: &TableTrace, switch: SwitchId, notation: &Notation<'_>) -> Option<String> {
+    let written = applied.args.iter().map(|(name, value)| {
+        let value = notation.parameter(switch, name, value);
+        format!("{name} = {value}")
+    });
+    called(applied, written)
+}
+
+/// The action that ran, with its arguments.
+fn called(applied: &TableTrace, arguments: impl Iterator<Item = String>) -> Option<String> {
     let name = applied.action.as_ref()?;
-    let args = applied
-        .args
-        .iter()
-        .map(|(name, value)| format!("{name} = {value}"));
-    Some(format!("{name}({})", args.collect::<Vec<_>>().join(", ")))
+    Some(format!("{name}({})", joined(arguments)))
 }
 
 fn hex(bytes: &[u8]) -> String {
