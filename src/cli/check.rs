@@ -5,6 +5,7 @@ mod against;
 use std::sync::Arc;
 
 use clap::Args;
+use p4gen::build::Digest;
 use plan::check::against::Against;
 use plan::check::{FailureOptions, Options, PartReport, Resilience, WalkedShare};
 use plan::{CheckFailure, CheckReport, CheckedPlan, Tables, Verdict};
@@ -37,6 +38,10 @@ pub(super) struct Check {
     /// Leave out budgets: are the tables sound apart from what the switches have?
     #[arg(long)]
     no_budgets: bool,
+    /// Write the certificate of a proven plan: its buffers in an order in which each waits for
+    /// later ones only.
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<String>,
     /// The most links (or switches) that fail at once [default: as many as the plan claims].
     #[arg(long, value_name = "K", help_heading = FAILOVER)]
     failures: Option<u32>,
@@ -68,7 +73,8 @@ impl Check {
             ];
             given.refuse_all(&about, "here: this plan has no failover tables")?;
         } else if !tables.has_tags() {
-            given.refuse_all(&["no_budgets"], "here: this plan has no lossless tags")?;
+            let about = ["no_budgets", "certificate"];
+            given.refuse_all(&about, "here: this plan has no lossless tags")?;
         }
         assumed::refuse(self.strict, &tables.topology.assumptions(), Status::Failed)?;
         let watch = terminal.watch("proving");
@@ -77,7 +83,11 @@ impl Check {
             failures: self.failures(),
             progress: Arc::clone(watch.progress()),
         };
+        if self.against.is_some() {
+            given.refuse_all(&["certificate"], "with `--against`")?;
+        }
         if self.sharding.wanted() {
+            given.refuse_all(&["certificate"], "with `--shard`")?;
             return self.sharding.run(self.work()?, terminal, |share| {
                 let (walked, seconds) = timed(|| plan::check::walk_share(tables, &options, share));
                 drop(watch);
@@ -99,6 +109,9 @@ impl Check {
             Ok(plan) => {
                 let report = plan.report().timed(seconds);
                 let told = tell(&report, terminal, || describe(plan.tables(), &report));
+                if let Some(place) = &self.certificate {
+                    certify(&plan, place)?;
+                }
                 // The process ends: freeing a large plan name by name would take a twentieth of its
                 // time.
                 std::mem::forget(plan);
@@ -111,6 +124,15 @@ impl Check {
             }
         }
     }
+}
+
+/// Writes the certificate of a plan.
+fn certify(plan: &CheckedPlan, place: &str) -> Result<(), Fault> {
+    let Some(certificate) = plan.certificate() else {
+        return Err(Fault::input("this plan has no lossless tags to certify"));
+    };
+    let digest = Digest::of(plan.tables().to_json().as_bytes());
+    terminal::write(place, &certificate.to_json(&digest.to_string()))
 }
 
 impl Check {

@@ -88,9 +88,15 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
 fn test_built(root: &Path) -> Result<(), String> {
     let command = crate::target_folder(root).join("debug/switchwright");
     println!("xtask: npm test, with {}", command.display());
-    let mut test = Command::new("npm");
-    test.args(["test", "--silent"]).env("SWITCHWRIGHT", command);
-    finish(test.current_dir(root.join("page")), "npm test")
+    // The page itself, then the pages that commands write.
+    for script in ["test", "test:reports"] {
+        let mut test = Command::new("npm");
+        test.args(["run", "--silent", script]);
+        test.env("SWITCHWRIGHT", &command);
+        let said = format!("npm run {script}");
+        finish(test.current_dir(root.join("page")), &said)?;
+    }
+    Ok(())
 }
 
 /// Makes sure that the page can be built here.

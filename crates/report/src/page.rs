@@ -41,7 +41,7 @@ pub fn colours_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'static 
 
 /// How a document looks where everything is dark: each colour has its counterpart.
 const DARK: &str = "@media (prefers-color-scheme:dark){\
-.plot .paper{fill:#1a212e}.plot text{stroke:#1a212e}\
+.plot .paper{fill:#1a212e}.plot .over{stroke:#1a212e}\
 .plot [fill=\"#1c2330\"],.plot [fill=\"#495057\"]{fill:#e6eaf2}.plot [fill=\"#5b6678\"]{fill:#aeb8c8}\
 .plot [stroke=\"#e3e7ee\"]{stroke:#333d4e}.plot [stroke=\"#495057\"],.plot [stroke=\"#5b6678\"]{stroke:#9aa6ba}\
 .plot [fill=\"#f4f6fa\"]{fill:#242d3c}.plot [fill=\"#fdecee\"]{fill:#4a2027}\
@@ -79,7 +79,7 @@ impl Page {
         let _ = write!(
             text,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\" role=\"img\" class=\"plot\" font-family=\"Inter,'Segoe UI',Roboto,Arial,sans-serif\">\n\
+             height=\"{height:.0}\" style=\"--natural:{width:.0}px\" role=\"img\" class=\"plot\" font-family=\"Inter,'Segoe UI',Roboto,Arial,sans-serif\">\n\
              <title>{title}</title>\n<style>{DARK}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
              <text x=\"16\" y=\"24\" font-size=\"15\" font-weight=\"700\" fill=\"#1c2330\">{title}</text>\n"
         );
@@ -100,8 +100,17 @@ impl Page {
     pub fn styled(&mut self, x: f64, y: f64, style: &str, text: &str) {
         let _ = writeln!(
             self.text,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" {style} paint-order=\"stroke\" stroke=\"#fff\" \
+            "<text class=\"over\" x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" {style} paint-order=\"stroke\" stroke=\"#fff\" \
              stroke-width=\"3\">{}</text>",
+            escape(text)
+        );
+    }
+
+    /// Text with attributes and without a halo, for what stands on a box.
+    pub fn plain(&mut self, x: f64, y: f64, style: &str, text: &str) {
+        let _ = writeln!(
+            self.text,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\" {style}>{}</text>",
             escape(text)
         );
     }

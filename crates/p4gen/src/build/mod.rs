@@ -10,6 +10,7 @@ mod held;
 mod manifest;
 mod page;
 mod report;
+mod sceptic;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,9 +32,10 @@ pub use report::BuildReport;
 use directory::Staging;
 pub use directory::file_name;
 use manifest::MadeFrom;
+use sceptic::Sceptic;
 
 use crate::capabilities::{Architecture, Capabilities, Estimate, Refusal};
-use crate::entries::{DevicePorts, EntriesError, Problem, Row, SwitchEntries, rows};
+use crate::entries::{DevicePorts, EntriesError, Problem, Row, SwitchEntries, rows_for_people};
 use crate::family::summary::{Source, SwitchReport};
 use crate::family::{DEFAULT_VERSION, EntrySource, ProgramFeatures};
 use crate::layout::TableSizes;
@@ -407,9 +409,16 @@ impl<'a> ProgramWithEntries<'a> {
             }
             staging.write(&file.path, &file.bytes)?;
         }
-        staging.write(PLAN, self.plan.tables().to_json().as_bytes())?;
+        let plan = self.plan.tables().to_json();
+        staging.write(PLAN, plan.as_bytes())?;
+        let digest = Digest::of(plan.as_bytes());
+        let certificate = sceptic::certificate(self.plan, digest);
+        if let Some(certificate) = &certificate {
+            staging.write(sceptic::CERTIFICATE, certificate.as_bytes())?;
+        }
+        let checked = (digest, certificate.is_some());
         let commands = self.target.commands(&build, &switches);
-        self.write_reports(staging, commands, files, switches)
+        self.write_reports(staging, commands, files, switches, checked)
     }
 
     fn write_switch(
@@ -455,9 +464,11 @@ impl<'a> ProgramWithEntries<'a> {
             return Ok(Vec::new());
         }
         let ids: Vec<SwitchId> = self.plan.topology().switch_ids().collect();
+        let notation = targets::notation(self.target.capabilities(), self.plan.tables());
         let listed = ids.into_iter().map(|switch| {
             let entries = self.entries(switch)?;
-            Ok(rows(&entries).iter().map(Row::cells).collect::<Vec<_>>())
+            let rows = rows_for_people(&entries, switch, &notation);
+            Ok(rows.iter().map(Row::cells).collect::<Vec<_>>())
         });
         let listed = listed.collect::<Result<Vec<_>, BuildError>>()?;
         Ok(listed.concat())
@@ -469,6 +480,7 @@ impl<'a> ProgramWithEntries<'a> {
         commands: String,
         program: ProgramFiles,
         switches: Vec<BuiltSwitch>,
+        (digest, certified): (Digest, bool),
     ) -> Result<BuildReport, BuildError> {
         let (plan, capabilities) = (self.plan, self.target.capabilities());
         let (reports, listed) = switches.into_iter().map(|s| (s.report, s.files)).unzip();
@@ -486,7 +498,9 @@ impl<'a> ProgramWithEntries<'a> {
             switches: &report.switches,
             resilience: &report.proof.resilience,
             version: self.options.version,
+            maps: self.target.capabilities().maps,
         });
+        let sceptic = Sceptic::new(plan, &report.proof, digest, certified);
         let usage = page::Usage {
             commands,
             // `trace` runs what the front end builds for v1model.
@@ -494,7 +508,7 @@ impl<'a> ProgramWithEntries<'a> {
         };
         let rows = self.listed(&report)?;
         let picture = picture(plan.topology());
-        let page = page::render(plan, &report, summary, usage, (&picture, &rows))?;
+        let page = page::render(plan, &report, (summary, sceptic), usage, (&picture, &rows))?;
         staging.write("report.html", page.as_bytes())?;
         let manifest = Manifest::new(
             capabilities.target,

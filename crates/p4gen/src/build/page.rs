@@ -4,6 +4,7 @@ use askama::Template;
 use plan::CheckedPlan;
 
 use super::report::BuildReport;
+use super::sceptic::Sceptic;
 use crate::entries::Row;
 use crate::family::summary::{Section, Summary, number};
 
@@ -16,7 +17,14 @@ struct Page<'a> {
     target: &'a str,
     program: &'a str,
     version: &'static str,
+    verdict: String,
     proof: Vec<String>,
+    conditions: Vec<String>,
+    assumptions: Vec<(&'static str, &'static str)>,
+    evidence: Vec<String>,
+    counterexample: String,
+    repeat: String,
+    inputs: Vec<(String, String)>,
     figures: Vec<(String, &'static str)>,
     sections: Vec<Section>,
     picture: &'a str,
@@ -44,7 +52,7 @@ pub(super) struct Usage {
 pub(super) fn render(
     plan: &CheckedPlan,
     report: &BuildReport,
-    summary: Summary,
+    (summary, sceptic): (Summary, Sceptic),
     usage: Usage,
     (picture, entries): (&str, &[[String; 7]]),
 ) -> Result<String, askama::Error> {
@@ -63,7 +71,14 @@ pub(super) fn render(
         target: &report.target,
         program: &report.program,
         version: env!("CARGO_PKG_VERSION"),
+        verdict: sceptic.verdict,
         proof: summary.proof,
+        conditions: sceptic.conditions,
+        assumptions: sceptic.assumptions,
+        evidence: sceptic.evidence,
+        counterexample: sceptic.counterexample,
+        repeat: sceptic.repeat,
+        inputs: sceptic.inputs,
         figures: figures.map(|(n, what)| (number(n), what)).collect(),
         sections: summary.sections,
         picture,
@@ -77,7 +92,7 @@ pub(super) fn render(
     .render()
 }
 
-/// What the target leaves undone, and how much of its pipeline the program takes.
+/// What the target leaves undone, and how much of its pipeline the program takes, as HTML.
 fn notes(report: &BuildReport) -> Vec<String> {
     let mut notes: Vec<String> = report
         .restrictions
@@ -88,7 +103,17 @@ fn notes(report: &BuildReport) -> Vec<String> {
         notes.push(estimate.sentence());
         notes.extend(estimate.warnings.iter().cloned());
     }
-    notes
+    notes.iter().map(|note| with_code(note)).collect()
+}
+
+/// Text as HTML, where what stands between backticks is code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let written = parts.map(|(at, part)| match at % 2 {
+        0 => report::escape(part),
+        _ => format!("<code>{}</code>", report::escape(part)),
+    });
+    written.collect()
 }
 
 fn scheme(report: &BuildReport) -> String {
@@ -107,5 +132,16 @@ fn commands(plan: &CheckedPlan, usage: Usage) -> String {
             from.name, to.name, usage.commands
         ),
         _ => usage.commands,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backticks_become_code() {
+        assert_eq!(with_code("a `b<c` d"), "a <code>b&lt;c</code> d");
+        assert_eq!(with_code("plain & simple"), "plain &amp; simple");
     }
 }

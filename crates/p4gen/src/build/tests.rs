@@ -496,13 +496,41 @@ fn the_page_names_every_tag_and_class() {
         );
         assert!(page.contains(&row), "{row}");
     }
+    // It shows without the certificate that it links to; an arrow's head is in the page itself.
+    let rest = page.replace("href=\"certificate.json\"", "");
+    let rest = rest.replace("url(#ring-arrow)", "");
     for link in ["href=", "src=", "url(", "@import"] {
         assert!(
-            !page.contains(link),
+            !rest.contains(link),
             "the page needs nothing else, but has {link}"
         );
     }
     assert!(page.contains("<svg"), "the network is drawn");
+}
+
+#[test]
+fn the_page_says_what_is_assumed_and_how_to_check_it() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("out");
+    let report = build_into(&directory, &clos(&TaggerOptions::default()));
+    let read = |name: &str| std::fs::read(directory.join(name)).unwrap();
+    let page = String::from_utf8(read("report.html")).unwrap();
+    let certificate: serde_json::Value = serde_json::from_slice(&read("certificate.json")).unwrap();
+    let digest = Digest::of(&read("plan.json")).to_string();
+    assert_eq!(certificate["plan_sha256"], digest.as_str());
+    let graph = report.proof.graph.unwrap();
+    assert_eq!(certificate["graph"]["buffers"], graph.buffers);
+    for words in [
+        "PFC is on for priority 1, 2 at every port",
+        "Hosts drain: no host pauses a priority for ever.",
+        "<b>A6</b> All links are those of the topology",
+        "Without tags: a cycle of buffers",
+        "switchwright check plan.json",
+        &digest,
+        &format!("has {} buffers", graph.buffers),
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
 }
 
 /// What a build for v1model says of a switch, in each of its formats: all the same.

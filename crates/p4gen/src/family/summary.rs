@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::check::Resilience;
 use plan::{CheckedPlan, RuleCounts, SwitchHeadroom};
+use quantities::Bytes;
 use serde::Serialize;
 use topology::SwitchId;
 
@@ -19,6 +20,8 @@ pub struct Source<'a> {
     pub resilience: &'a Resilience,
     /// The version that packets are stamped with.
     pub version: u8,
+    /// The platform whose maps take the place of tag rules, if they do.
+    pub maps: Option<&'static sonic::Platform>,
 }
 
 /// What a report page tells.
@@ -43,6 +46,8 @@ pub struct Section {
     pub columns: Vec<&'static str>,
     /// Rows of the table.
     pub rows: Vec<Vec<String>>,
+    /// Whether its cells are words, not figures.
+    pub words: bool,
 }
 
 /// What one switch holds.
@@ -146,13 +151,7 @@ pub(crate) fn number(value: u64) -> String {
 
 /// A number of bytes; from 10 KiB on in KiB or MiB.
 pub(crate) fn bytes(value: u64) -> String {
-    const KIB: u64 = 1 << 10;
-    const MIB: u64 = 1 << 20;
-    match value {
-        0..10_240 => format!("{} B", number(value)),
-        10_240..1_048_576 => format!("{}.{} KiB", value / KIB, value % KIB * 10 / KIB),
-        _ => format!("{}.{} MiB", value / MIB, value % MIB * 10 / MIB),
-    }
+    Bytes::new(value).rounded()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use quantities::{PortId, Priority};
 use serde::Serialize;
 use topology::{SwitchId, Topology};
 
-use super::CheckReport;
+use super::{Certificate, CheckReport};
 use crate::budget::{SwitchHeadroom, switch_headroom};
 use crate::carrier::Carrier;
 use crate::model::{RuleForm, Tables, Tagging};
@@ -50,6 +50,13 @@ impl CheckedPlan {
     #[must_use]
     pub fn report(&self) -> CheckReport {
         (*self.report).clone()
+    }
+
+    /// The certificate that buffers cannot wait for each other in a cycle; nothing without
+    /// lossless tags. It is as large as the graph: [`CheckReport::graph`] says how large that is.
+    #[must_use]
+    pub fn certificate(&self) -> Option<Certificate> {
+        Certificate::of(&self.tables)
     }
 
     /// Everything that the plan holds.

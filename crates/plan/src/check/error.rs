@@ -27,11 +27,16 @@ pub struct PortName {
     pub switch: String,
     /// The port.
     pub port: PortId,
+    /// The name that the switch gives the port, where the topology has it.
+    pub interface: Option<String>,
 }
 
 impl fmt::Display for PortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.switch, self.port)
+        match &self.interface {
+            Some(name) => write!(f, "{}:{name} ({})", self.switch, self.port),
+            None => write!(f, "{}:{}", self.switch, self.port),
+        }
     }
 }
 

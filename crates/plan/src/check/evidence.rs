@@ -7,6 +7,7 @@ use topology::routes::forwarding::Routing;
 use topology::routes::{RouteError, RoutePolicy};
 
 use super::Options;
+use super::certificate::GraphSize;
 use super::error::PlanError;
 use super::failures::FailureReport;
 use super::forward::{self, Flattened, Followed};
@@ -103,6 +104,12 @@ impl<'a> Tagging<'a> {
             Self::Read(read) => Some((&read.0, &read.1)),
             Self::Unread | Self::Ambiguous(_) => None,
         }
+    }
+
+    /// The size of the graph of buffers, if there is one.
+    pub(super) fn graph(&self) -> Option<GraphSize> {
+        let (_, dependencies) = self.read()?;
+        Some(dependencies.size)
     }
 
     /// The tags of packets on their walks; walks are to tell what a cycle of buffers comes from.

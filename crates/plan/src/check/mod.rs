@@ -149,6 +149,9 @@
 
 pub mod against;
 mod arriving;
+mod assumptions;
+mod certificate;
+mod certify;
 pub(crate) mod checked;
 mod destinations;
 mod error;
@@ -171,6 +174,9 @@ use quantities::Progress;
 use thiserror::Error;
 
 pub use arriving::HeadroomNeeded;
+pub use assumptions::{ASSUMPTIONS, Assumption, Subject};
+pub use certificate::{Certificate, CertifiedBuffer, GraphSize};
+pub use certify::cycle_of;
 pub use error::{Buffer, Cycle, Fault, LostRoute, PlanError, PortName};
 pub use failures::{FailureReport, LostPacket, PartReport, Sample};
 pub use forward::strays::{Forwarded, LossyWay};

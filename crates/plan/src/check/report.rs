@@ -6,6 +6,7 @@ use serde::Serialize;
 use topology::Assumptions;
 use topology::routes::{JoinedPairs, RoutePolicy, RouteSet};
 
+use super::certificate::GraphSize;
 use super::error::PlanError;
 use super::evidence::Evidence;
 use super::failures::{FailureReport, PartReport, Sample};
@@ -145,6 +146,9 @@ pub struct CheckReport {
     pub cbd_free: Option<bool>,
     /// Why `cbd_free` is `null`, if it is.
     pub cbd_free_unknown: Option<&'static str>,
+    /// How large the buffer dependency graph is, which was searched for a cycle; `null` if it was
+    /// not made.
+    pub graph: Option<GraphSize>,
     /// Whether no packet circulates: by the plan's own forwarding or, under every set of failures
     /// that was tried, by its failover tables; `null` if that was not computed, or sets of failures
     /// were drawn and none showed a loop.
@@ -172,6 +176,7 @@ impl CheckReport {
     /// The report of what was found.
     pub(super) fn new(evidence: Evidence<'_>, errors: &[PlanError], proven: bool) -> Self {
         let (cbd_free, loop_free) = (evidence.is_acyclic(), evidence.is_loop_free());
+        let graph = evidence.tagging.graph();
         let Evidence {
             tables,
             walks: failures,
@@ -190,6 +195,7 @@ impl CheckReport {
             verdict,
             proven: verdict == Verdict::Proven,
             cbd_free,
+            graph,
             cbd_free_unknown: cbd_free.is_none().then(|| {
                 if tables.has_tags() {
                     "the tables are too broken to tell"

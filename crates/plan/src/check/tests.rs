@@ -1,17 +1,19 @@
 //! The list of obligations against the theorem, and against plans that break one of them each.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::collections::BTreeSet;
+
 use quantities::{Bytes, PortId, Priority};
 use schemes::TaggerOptions;
 use schemes::failover::{FailoverOptions, FailoverScheme, Method, failover, lossless_failover};
-use topology::Topology;
 use topology::generate::{Cables, Clos, Ring};
 use topology::routes::RoutePolicy;
+use topology::{NodeId, SwitchId, Topology};
 
 use super::obligations::Obligation;
 use super::*;
 use crate::failover::SwitchTable;
-use crate::{NewTag, PortSet, Promise, Tag};
+use crate::{ClassId, NewTag, PortSet, Promise, Tag};
 
 const THEOREM: &str = include_str!("mod.rs");
 
@@ -317,6 +319,90 @@ fn budgets_that_are_left_out_are_vacuous() {
         ..Options::default()
     };
     assert_eq!(broken(&tables, &without), Vec::<&str>::new());
+}
+
+/// The dependencies of buffers, from the model of a plan alone: every class, tag and port, by
+/// [`crate::Tagging::new_tag`].
+fn dependencies_of(tables: &Tables) -> BTreeSet<[(SwitchId, PortId, Tag); 2]> {
+    let topology = &tables.topology;
+    let classes: Vec<ClassId> = (0..tables.tagging.classes.len())
+        .map(|class| ClassId::new(u8::try_from(class).unwrap()))
+        .collect();
+    let mut found = BTreeSet::new();
+    let mut known = BTreeSet::new();
+    let mut open = Vec::new();
+    for switch in topology.switch_ids() {
+        for (port, peer) in topology.peers(switch) {
+            if matches!(peer.end.node, NodeId::Host(_)) {
+                let tags = tables.tagging.priorities.keys();
+                let all = tags.flat_map(|tag| classes.iter().map(|class| (*class, *tag)));
+                open.extend(all.map(|(class, tag)| (class, switch, port, tag)));
+            }
+        }
+    }
+    while let Some(at @ (class, switch, port, tag)) = open.pop() {
+        if !known.insert(at) {
+            continue;
+        }
+        for (out, peer) in topology.peers(switch) {
+            let NodeId::Switch(next) = peer.end.node else {
+                continue;
+            };
+            if let NewTag::Lossless(new) = tables.tagging.new_tag(switch, class, tag, port, out) {
+                let after = (next, peer.end.port, new);
+                found.insert([(switch, port, tag), after]);
+                open.push((class, next, peer.end.port, new));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_certificate_orders_all_dependencies_of_the_tables() {
+    for classes in [1, 2] {
+        let plan = check(clos(classes), &Options::default()).unwrap();
+        let certificate = plan.certificate().unwrap();
+        assert_eq!(plan.report().graph, Some(certificate.size()));
+        let text = certificate.to_json("0");
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let buffers = read["buffers"].as_array().unwrap();
+        let topology = plan.topology();
+        let number = |value: &serde_json::Value| value.as_u64().unwrap();
+        let node = |buffer: &serde_json::Value| {
+            (
+                topology
+                    .switch_named(buffer["switch"].as_str().unwrap())
+                    .unwrap(),
+                PortId::new(u16::try_from(number(&buffer["port"])).unwrap()),
+                Tag::new(u8::try_from(number(&buffer["tag"])).unwrap()),
+            )
+        };
+        let mut edges = BTreeSet::new();
+        for (at, buffer) in buffers.iter().enumerate() {
+            for later in buffer["waits_for"].as_array().unwrap() {
+                let later = usize::try_from(number(later)).unwrap();
+                assert!(at < later && later < buffers.len(), "{buffer}");
+                edges.insert([node(buffer), node(&buffers[later])]);
+            }
+        }
+        assert_eq!(edges, dependencies_of(plan.tables()));
+        let counted = number(&read["graph"]["dependencies"]);
+        assert_eq!(counted, edges.len() as u64);
+        assert_eq!(number(&read["graph"]["buffers"]), buffers.len() as u64);
+    }
+}
+
+#[test]
+fn a_graph_with_a_cycle_has_no_certificate() {
+    let mut tables = clos(1);
+    assert!(Certificate::of(&tables).is_some());
+    let plain = tables.without_tags().unwrap();
+    assert_eq!(Certificate::of(&plain), None);
+    let failure = check(plain, &Options::default()).unwrap_err();
+    assert!(failure.report.graph.unwrap().dependencies > 0);
+    tables.tagging.classes.clear();
+    assert!(tables.without_tags().is_none());
 }
 
 #[test]

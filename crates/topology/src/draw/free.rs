@@ -6,7 +6,7 @@ use super::super::fabric::Fabric;
 use super::super::ids::{NodeId, SwitchId};
 use super::super::model::Topology;
 use super::layout::{Layout, Point, Shape, bends};
-use super::{Detail, Place, PortLabels};
+use super::{Detail, HOST_CHARACTER, Place, PortLabels, Purpose, rack_of};
 
 const TITLE: f64 = 50.0;
 /// Up to this many switches forces are simulated; beyond, a circle shows as much.
@@ -15,11 +15,11 @@ const FORCED: usize = 400;
 const CIRCLED: usize = 12;
 const ROUNDS: usize = 300;
 
-pub(super) fn layout(topology: &Topology) -> Layout {
+pub(super) fn layout(topology: &Topology, purpose: Purpose) -> Layout {
     // Links that are down count: a failure does not rearrange the picture.
     let fabric = Fabric::new(&topology.all_up());
     let count = topology.switches().len();
-    let detail = Detail::of(topology, count);
+    let detail = Detail::of(topology, count, purpose);
     let radius = if detail.names {
         name_radius(topology)
     } else {
@@ -59,8 +59,12 @@ pub(super) fn layout(topology: &Topology) -> Layout {
     };
 
     // Everything is moved into view.
+    let racks = match detail.names && !detail.hosts {
+        true => widest_rack(topology),
+        false => 0.0,
+    };
     let room = if detail.names {
-        radius.max(24.0) + 12.0
+        (radius.max(24.0) + 12.0).max(racks / 2.0)
     } else {
         radius + 6.0
     };
@@ -117,6 +121,15 @@ fn name_radius(topology: &Topology) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52 pixels")]
 fn length(n: usize) -> f64 {
     n as f64
+}
+
+/// Pixels of the longest label of hosts.
+fn widest_rack(topology: &Topology) -> f64 {
+    let labels = topology
+        .switch_ids()
+        .map(|switch| rack_of(topology, switch));
+    let widths = labels.map(|label| length(label.chars().count()) * HOST_CHARACTER);
+    widths.fold(0.0, f64::max)
 }
 
 fn centre(places: &[Point]) -> Point {

@@ -2,9 +2,9 @@
 //!
 //! Layered networks are drawn in rows, hosts at the bottom, pods side by side; server-centric ones
 //! in rows as well; all others in a circle or by simulated forces. What fits is labelled: names,
-//! hosts, ports. As networks grow, ports go first, then hosts, then names, so that the shape stays
-//! legible. Every link has its ends as a title, which a pointer over it shows. The same topology
-//! gives the same picture.
+//! hosts, ports. As networks grow, ports go first, then the hosts of a switch become one label,
+//! then names go, so that the shape stays legible. Every link has its ends as a title, which a
+//! pointer over it shows. The same topology gives the same picture.
 
 mod free;
 mod labels;
@@ -14,8 +14,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-use super::fabric::Fabric;
-use super::ids::{LinkId, NodeId};
+use super::ids::{LinkId, NodeId, SwitchId};
 use super::model::{Endpoint, Role, Topology};
 use labels::Labels;
 use layout::{Layout, Point, Shape};
@@ -31,6 +30,12 @@ const PORTS_TRIED: usize = 1000;
 const HOSTS_DRAWN: usize = 300;
 /// Up to this many hosts each has its name.
 const HOSTS_NAMED: usize = 64;
+/// Up to this many hosts a picture draws each; the hosts of a switch are one label beyond it.
+const HOSTS_APART: usize = 32;
+/// The widest row of host names in a picture, in pixels.
+const NAMES_WIDTH: f64 = 1400.0;
+/// Width of a character of a host's name or of a rack's label, in pixels.
+const HOST_CHARACTER: f64 = 6.3;
 /// Up to this many switches (in a row, where there are rows) each has its name.
 const SWITCHES_NAMED: usize = 72;
 
@@ -61,8 +66,10 @@ struct Detail {
 }
 
 impl Detail {
-    fn of(topology: &Topology, widest: usize) -> Self {
+    fn of(topology: &Topology, widest: usize, purpose: Purpose) -> Self {
         let (hosts, links) = (topology.hosts().len(), topology.links().len());
+        let folded = purpose == Purpose::Picture
+            && (hosts > HOSTS_APART || host_slot(topology) * count(hosts) > NAMES_WIDTH);
         Self {
             ports: match links {
                 0..=PORTS_DRAWN => PortLabels::All,
@@ -70,11 +77,77 @@ impl Detail {
                 _ => PortLabels::None,
             },
             roomy: links <= PORTS_ROOMY,
-            hosts: hosts <= HOSTS_DRAWN,
+            hosts: hosts <= HOSTS_DRAWN && !folded,
             host_names: hosts <= HOSTS_NAMED,
             names: widest <= SWITCHES_NAMED,
         }
     }
+}
+
+/// What a layout is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// A picture to read, in which names do not overlap.
+    Picture,
+    /// Positions for a program that draws, zooms and chooses names itself.
+    Positions,
+}
+
+/// Pixels that the longest name of a host takes in a row of them.
+fn host_slot(topology: &Topology) -> f64 {
+    let lengths = topology
+        .hosts()
+        .iter()
+        .map(|host| host.name.chars().count());
+    count(lengths.max().unwrap_or(0)) * HOST_CHARACTER + 8.0
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+fn count(n: usize) -> f64 {
+    n as f64
+}
+
+/// The hosts of a switch in a few words: `h1-h16 (16)`. What long names have in common at their
+/// beginning stands once: `host-pod12-rack07-01..16 (16)`.
+fn rack_label(names: &[&str]) -> String {
+    let (Some(first), Some(last)) = (names.first(), names.last()) else {
+        return String::new();
+    };
+    if names.len() == 1 {
+        return (*first).to_owned();
+    }
+    let total = names.len();
+    if first.len() + last.len() <= SHORT_NAMES {
+        return format!("{first}-{last} ({total})");
+    }
+    let same = first.char_indices().zip(last.chars());
+    let same = same
+        .take_while(|((_, a), b)| a == b)
+        .map(|((at, a), _)| at + a.len_utf8());
+    let end = same.last().unwrap_or(0);
+    // A number is not split.
+    let end = first[..end]
+        .trim_end_matches(|c: char| c.is_ascii_digit())
+        .len();
+    format!("{first}..{} ({total})", &last[end..])
+}
+
+/// Letters of two names that are written side by side.
+const SHORT_NAMES: usize = 16;
+
+/// The label of the hosts that are attached to a switch first.
+fn rack_of(topology: &Topology, switch: SwitchId) -> String {
+    let hosts = topology.peers(switch).filter_map(|(_, peer)| {
+        let NodeId::Host(host) = peer.end.node else {
+            return None;
+        };
+        let first = topology
+            .uplinks(host)
+            .first()
+            .map(|(_, peer)| peer.end.node);
+        (first == Some(NodeId::Switch(switch))).then_some(topology.host(host).name.as_str())
+    });
+    rack_label(&hosts.collect::<Vec<_>>())
 }
 
 /// Where nodes stand on the drawing, in pixels from the upper left.
@@ -91,20 +164,20 @@ pub struct Positions {
 }
 
 impl Topology {
-    fn layout(&self) -> Layout {
+    fn layout(&self, purpose: Purpose) -> Layout {
         if self.is_layered() {
-            rows::layered(self)
+            rows::layered(self, purpose)
         } else if self.switches().iter().any(|s| s.role == Role::Server) {
-            rows::server_centric(self)
+            rows::server_centric(self, purpose)
         } else {
-            free::layout(self)
+            free::layout(self, purpose)
         }
     }
 
-    /// Where [`Topology::to_svg`] puts switches and hosts.
+    /// Where switches and hosts stand on a drawing that has every host.
     #[must_use]
     pub fn positions(&self) -> Positions {
-        let layout = self.layout();
+        let layout = self.layout(Purpose::Positions);
         let point = |at: Point| (at.x, at.y);
         Positions {
             width: layout.width,
@@ -121,7 +194,7 @@ impl Topology {
     /// Draws the topology as an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        let layout = self.layout();
+        let layout = self.layout(Purpose::Picture);
         let mut svg = Svg::new(layout.width, layout.height);
         title(&mut svg, self);
         for band in &layout.bands {
@@ -135,12 +208,12 @@ impl Topology {
 }
 
 fn title(svg: &mut Svg, topology: &Topology) {
-    let count =
+    let counted =
         |n: usize, what: &str, many: &str| format!("{n} {}", if n == 1 { what } else { many });
     let mut parts = vec![
-        count(topology.switches().len(), "switch", "switches"),
-        count(topology.hosts().len(), "host", "hosts"),
-        count(topology.links().len(), "link", "links"),
+        counted(topology.switches().len(), "switch", "switches"),
+        counted(topology.hosts().len(), "host", "hosts"),
+        counted(topology.links().len(), "link", "links"),
     ];
     let down = topology
         .link_ids()
@@ -265,7 +338,6 @@ fn hosts(svg: &mut Svg, topology: &Topology, layout: &Layout) {
 }
 
 fn switches(svg: &mut Svg, topology: &Topology, layout: &Layout) {
-    let fabric = Fabric::new(topology);
     for id in topology.switch_ids() {
         let switch = topology.switch(id);
         let colour = match (switch.role, switch.layer) {
@@ -280,9 +352,8 @@ fn switches(svg: &mut Svg, topology: &Topology, layout: &Layout) {
         if layout.detail.names {
             svg.name(place, &switch.name, switch.up);
         }
-        let attached = fabric.attachments(id).len();
-        if !layout.detail.hosts && layout.detail.names && attached > 0 {
-            svg.count(place, attached);
+        if !layout.detail.hosts && layout.detail.names {
+            svg.rack(place, &rack_of(topology, id));
         }
     }
 }

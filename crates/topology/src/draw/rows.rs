@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::ids::{NodeId, SwitchId};
 use super::super::model::{Role, Topology};
 use super::layout::{Band, Layout, Point, SIDE, Shape, bends};
-use super::{Detail, Place};
+use super::{Detail, HOST_CHARACTER, Place, Purpose, rack_of};
 
 const MARGIN: f64 = 28.0;
 const TITLE: f64 = 50.0;
@@ -23,13 +23,17 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new(topology: &Topology, widest: usize) -> Self {
-        let detail = Detail::of(topology, widest);
+    fn new(topology: &Topology, widest: usize, purpose: Purpose) -> Self {
+        let detail = Detail::of(topology, widest, purpose);
         let (host_slot, host_radius) = match (detail.hosts, topology.hosts().len()) {
             (false, _) => (0.0, 0.0),
             (true, 0..=24) => (44.0, 8.0),
             (true, 25..=64) => (30.0, 6.0),
             (true, _) => (13.0, 4.0),
+        };
+        let host_slot = match detail.hosts && purpose == Purpose::Picture {
+            true => super::host_slot(topology).max(host_slot),
+            false => host_slot,
         };
         Self {
             detail,
@@ -64,8 +68,12 @@ impl Sizes {
     /// The width that a switch needs in its row, with its hosts below.
     fn slot(&self, topology: &Topology, switch: SwitchId) -> f64 {
         let hosts = length(hosts_of(topology, switch).count()) * self.host_slot;
+        let rack = match !self.detail.hosts && self.detail.names {
+            true => length(rack_of(topology, switch).chars().count()) * HOST_CHARACTER,
+            false => 0.0,
+        };
         let gap = if self.detail.names { BOX_GAP } else { 2.0 };
-        hosts.max(self.box_width(topology, switch)) + gap
+        hosts.max(rack).max(self.box_width(topology, switch)) + gap
     }
 }
 
@@ -88,7 +96,7 @@ fn hosts_of(topology: &Topology, switch: SwitchId) -> impl Iterator<Item = usize
 }
 
 /// Rows by layer, the hosts' at the bottom, groups side by side.
-pub(super) fn layered(topology: &Topology) -> Layout {
+pub(super) fn layered(topology: &Topology, purpose: Purpose) -> Layout {
     let layer = |s: SwitchId| usize::from(topology.switch(s).layer.unwrap_or(0));
     let count = topology.switch_ids().map(layer).max().unwrap_or(0) + 1;
     let mut rows: Vec<Vec<(Option<u32>, SwitchId)>> = vec![Vec::new(); count];
@@ -96,12 +104,12 @@ pub(super) fn layered(topology: &Topology) -> Layout {
         rows[layer(switch)].push((topology.switch(switch).group, switch));
     }
     rows.iter_mut().for_each(|row| row.sort_unstable());
-    arrange(topology, &rows)
+    arrange(topology, &rows, purpose)
 }
 
 /// Servers in the lowest row with their hosts, the switches above in as many rows as a server has
 /// links.
-pub(super) fn server_centric(topology: &Topology) -> Layout {
+pub(super) fn server_centric(topology: &Topology, purpose: Purpose) -> Layout {
     let (servers, switches): (Vec<_>, Vec<_>) = topology
         .switch_ids()
         .map(|s| (None, s))
@@ -116,13 +124,13 @@ pub(super) fn server_centric(topology: &Topology) -> Layout {
     let per_row = switches.len().div_ceil(levels).max(1);
     let mut rows = vec![servers];
     rows.extend(switches.chunks(per_row).map(<[_]>::to_vec));
-    arrange(topology, &rows)
+    arrange(topology, &rows, purpose)
 }
 
 /// Places rows, the first at the bottom.
-fn arrange(topology: &Topology, rows: &[Vec<(Option<u32>, SwitchId)>]) -> Layout {
+fn arrange(topology: &Topology, rows: &[Vec<(Option<u32>, SwitchId)>], purpose: Purpose) -> Layout {
     let widest = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let sizes = Sizes::new(topology, widest);
+    let sizes = Sizes::new(topology, widest, purpose);
     // The width of each group is that of its widest row; what belongs to no group spans them all.
     let groups = group_widths(topology, rows, &sizes);
     let gaps = length(groups.len().saturating_sub(1)) * GROUP_GAP;
@@ -159,7 +167,7 @@ fn arrange(topology: &Topology, rows: &[Vec<(Option<u32>, SwitchId)>]) -> Layout
     let drop = if sizes.detail.hosts && !topology.hosts().is_empty() {
         62.0
     } else {
-        12.0
+        22.0
     };
     let hosts = place_hosts(topology, &switches, &sizes, drop - 8.0);
     let bands = bands(rows, &spans, bottom, step, &sizes);
@@ -263,7 +271,7 @@ fn bands(
         return Vec::new();
     }
     let top = bottom - length(levels - 1) * step - sizes.box_height - 14.0;
-    let foot = if sizes.detail.hosts { 74.0 } else { 16.0 };
+    let foot = if sizes.detail.hosts { 74.0 } else { 26.0 };
     let band = |&(start, end): &(f64, f64)| Band {
         x: start - 8.0,
         y: top,

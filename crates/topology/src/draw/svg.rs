@@ -14,12 +14,12 @@ const STYLE: &str = "\
 text{font-family:Inter,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\
 .n{font-size:12px;font-weight:600;fill:#fff;text-anchor:middle}\
 .h{font-size:11px;fill:#495057;text-anchor:middle}\
-.p{font-size:11px;fill:#495057;text-anchor:middle}\
+.p,.r{font-size:11px;fill:#495057;text-anchor:middle}\
 .o{font-size:11px;font-weight:600;fill:#212529;text-anchor:middle}\
-.p,.o{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}\
+.p,.o,.r{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}\
 @media (prefers-color-scheme:dark){.topology .paper{fill:#1a212e}.topology .band{fill:#242d3c}\
-.topology [fill=\"#212529\"],.topology .o{fill:#e6eaf2}.topology [fill=\"#6c757d\"],.topology .h,.topology .p{fill:#b8c2d0}\
-.topology .p,.topology .o{stroke:#1a212e}.topology [stroke=\"#6c757d\"]{stroke:#9aa6ba}}";
+.topology [fill=\"#212529\"],.topology .o{fill:#e6eaf2}.topology [fill=\"#6c757d\"],.topology .h,.topology .p,.topology .r{fill:#b8c2d0}\
+.topology .p,.topology .o,.topology .r{stroke:#1a212e}.topology [stroke=\"#6c757d\"]{stroke:#9aa6ba}}";
 
 /// How far below its middle the baseline of a text of some size lies.
 fn baseline(size: f64) -> f64 {
@@ -32,7 +32,7 @@ impl Svg {
         let mut text = String::new();
         let _ = write!(
             text,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" class=\"topology\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" style=\"--natural:{w}px\" role=\"img\" class=\"topology\">\n\
              <style>{STYLE}</style>\n<rect class=\"paper\" width=\"{w}\" height=\"{h}\" fill=\"#fff\"/>\n"
         );
         Self { text }
@@ -158,16 +158,21 @@ impl Svg {
         );
     }
 
-    /// The number of hosts of a switch whose hosts are not drawn.
-    pub(super) fn count(&mut self, place: Place, hosts: usize) {
+    /// The hosts of a switch that are not drawn one by one.
+    pub(super) fn rack(&mut self, place: Place, label: &str) {
+        if label.is_empty() {
+            return;
+        }
         let below = match place.shape {
-            Shape::Box(_, h) => h / 2.0,
-            Shape::Disc(r) => r,
+            Shape::Box(_, h) => h / 2.0 + 6.0,
+            // The name stands below a disc.
+            Shape::Disc(r) => r + 18.0,
         };
         let (x, y) = (number(place.at.x), number(place.at.y + below + 8.0));
+        let label = escape(label);
         let _ = writeln!(
             self.text,
-            "<text class=\"p\" x=\"{x}\" y=\"{y}\">{hosts} hosts</text>"
+            "<text class=\"r\" x=\"{x}\" y=\"{y}\">{label}</text>"
         );
     }
 

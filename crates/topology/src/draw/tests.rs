@@ -89,7 +89,14 @@ fn drawings_are_well_formed_and_show_every_switch_and_link() {
         let paths = document
             .descendants()
             .filter(|n| n.has_tag_name(("http://www.w3.org/2000/svg", "path")));
-        assert_eq!(paths.count(), topology.links().len(), "{}", topology.name());
+        // The hosts of a large network are labels.
+        let labels = topology.hosts().len() > super::HOSTS_APART;
+        let between = |link: &&Link| {
+            let is_switch = |end: Endpoint| matches!(end.node, NodeId::Switch(_));
+            !labels || is_switch(link.a) && is_switch(link.b)
+        };
+        let drawn = topology.links().iter().filter(between).count();
+        assert_eq!(paths.count(), drawn, "{}", topology.name());
         assert_eq!(svg, topology.to_svg());
     }
 }
@@ -208,6 +215,81 @@ fn large_networks_lose_detail_not_shape() {
         svg.matches("<rect").count(),
         topology.switches().len() + 1 + 20
     );
+}
+
+#[test]
+fn many_hosts_are_one_label_for_each_switch() {
+    let clos = Clos {
+        leaves: 13,
+        spines: 4,
+        hosts: 16,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    let svg = clos.generate().unwrap().to_svg();
+    assert!(svg.contains(">h1-h16 (16)</text>"), "{svg}");
+    assert!(svg.contains(">h193-h208 (16)</text>"), "{svg}");
+    assert_eq!(svg.matches("class=\"h\"").count(), 0);
+    assert_eq!(super::rack_label(&["h1"]), "h1");
+    let long = ["node-pod12-rack07-01", "node-pod12-rack07-16"];
+    assert_eq!(super::rack_label(&long), "node-pod12-rack07-01..16 (2)");
+    assert_eq!(
+        super::rack_label(&["a".repeat(20).as_str(), "b"]),
+        format!("{}..b (2)", "a".repeat(20))
+    );
+}
+
+/// The places of the names in a row: the middle and the width of each.
+fn names(svg: &str, class: &str) -> Vec<(f64, f64, f64)> {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    let texts = document
+        .descendants()
+        .filter(|n| n.attribute("class") == Some(class));
+    let number = |node: &roxmltree::Node<'_, '_>, name| -> f64 {
+        node.attribute(name).unwrap().parse().unwrap()
+    };
+    let place = |node: roxmltree::Node<'_, '_>| {
+        #[expect(clippy::cast_precision_loss, reason = "a few letters")]
+        let width = node.text().unwrap().chars().count() as f64 * 6.0;
+        (number(&node, "y"), number(&node, "x"), width)
+    };
+    texts.map(place).collect()
+}
+
+#[test]
+fn long_names_do_not_overlap() {
+    for (leaves, hosts) in [(4, 2), (8, 4), (8, 24)] {
+        let clos = Clos {
+            leaves,
+            spines: 4,
+            hosts,
+            parallel: 1,
+            cables: Cables::default(),
+        };
+        let plain = clos.generate().unwrap().to_json();
+        let mut value: serde_json::Value = serde_json::from_str(&plain).unwrap();
+        let renamed = |name: &str| format!("node-pod12-rack07-{name}");
+        for kind in ["switches", "hosts"] {
+            for node in value[kind].as_array_mut().unwrap() {
+                node["name"] = renamed(node["name"].as_str().unwrap()).into();
+            }
+        }
+        for link in value["links"].as_array_mut().unwrap() {
+            for end in ["a", "b"] {
+                link[end] = renamed(link[end].as_str().unwrap()).into();
+            }
+        }
+        let svg = Topology::from_json(&value.to_string()).unwrap().to_svg();
+        for class in ["n", "h"] {
+            let mut places = names(&svg, class);
+            places.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            for pair in places.windows(2) {
+                let [(row, left, wide), (next, right, width)] = [pair[0], pair[1]];
+                let apart = right - left >= f64::midpoint(wide, width);
+                assert!(row < next || apart, "{class}: {pair:?}");
+            }
+        }
+    }
 }
 
 #[test]

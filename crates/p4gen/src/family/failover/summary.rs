@@ -189,5 +189,6 @@ fn switch_section(source: &Source<'_>) -> Section {
             "entries",
         ],
         rows: by_layer(source.switches).into_iter().map(row).collect(),
+        words: false,
     }
 }

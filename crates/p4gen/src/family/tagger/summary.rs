@@ -1,5 +1,7 @@
 //! What a report tells of tags: codes, classes, rules, headroom.
 
+use std::collections::BTreeMap;
+
 use plan::{CarrierKind, CheckedPlan, ClassId, NewTag, PlanSummary, RuleForm};
 use serde::Serialize;
 
@@ -113,13 +115,126 @@ pub(super) fn summary(source: &Source<'_>) -> Summary {
             (tags.len() as u64, "lossless tags"),
             (rules.max_per_switch, "tag rules, at most, per switch"),
         ],
-        sections: vec![
-            tag_section(plan, &tags),
-            class_section(plan, &tags),
-            switch_section(source, &rules),
-            headroom_section(source, tags.len()),
-        ],
+        sections: sections(source, &tags, &rules),
     }
+}
+
+fn sections(source: &Source<'_>, tags: &[TagReport], rules: &RulesReport) -> Vec<Section> {
+    let plan = source.plan;
+    let mut sections = vec![tag_section(plan, tags), class_section(plan, tags)];
+    match source.maps {
+        Some(platform) => {
+            sections.push(map_section(source, platform));
+            sections.push(mapped_switch_section(source));
+        }
+        None => sections.push(switch_section(source, rules)),
+    }
+    sections.push(headroom_section(source, tags.len()));
+    sections
+}
+
+/// The switches of a target whose maps take the place of tag rules.
+fn mapped_switch_section(source: &Source<'_>) -> Section {
+    let count = |table| move |s: &SwitchReport| s.tables.get(table).copied().unwrap_or(0);
+    let routes = |s: &SwitchReport| count(table::IPV4_ROUTE)(s) + count(table::IPV6_ROUTE)(s);
+    let row = |(name, switches): (String, Vec<&SwitchReport>)| {
+        let range = |of: &dyn Fn(&SwitchReport) -> u64| range(&switches, of, number);
+        vec![
+            name,
+            switches.len().to_string(),
+            range(&|s| s.rules.rules),
+            range(&routes),
+            range(&|s| s.groups),
+        ]
+    };
+    Section {
+        title: "Switches",
+        text: "What the plan has for each switch. The maps above express its tag rules. Ranges are over the switches of a \
+               row."
+            .to_owned(),
+        columns: vec!["switches", "number", "tag rules", "routes", "ECMP groups"],
+        rows: by_layer(source.switches).into_iter().map(row).collect(),
+        words: false,
+    }
+}
+
+/// The maps of one switch of each layer, and the priorities that PFC pauses.
+fn map_section(source: &Source<'_>, platform: &'static sonic::Platform) -> Section {
+    let plan = source.plan;
+    let options = sonic::Options::on(platform);
+    let mut rows = Vec::new();
+    for (_, switches) in by_layer(source.switches) {
+        let first = switches.first();
+        let found = first.and_then(|one| plan.topology().switch_named(&one.name).ok());
+        let Some(switch) = found else { continue };
+        let Ok(config) = sonic::configure(plan, switch, &options) else {
+            continue;
+        };
+        let name = &plan.topology().switch(switch).name;
+        rows.extend(map_rows(name, &config));
+    }
+    Section {
+        title: "Maps",
+        text: "The QoS maps of the first switch of each layer, as config_db.json has them, and the priorities for which PFC \
+               is enabled. Numbers that a map does not list have no entry."
+            .to_owned(),
+        columns: vec!["switch", "table", "map", "entries"],
+        rows,
+        words: true,
+    }
+}
+
+/// The maps of a switch, and its PFC priorities by ports.
+fn map_rows(switch: &str, config: &sonic::ConfigDb) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for kind in sonic::tables::MapKind::ALL {
+        for (name, map) in config.maps.get(&kind).into_iter().flatten() {
+            rows.push(vec![
+                switch.to_owned(),
+                kind.table().to_owned(),
+                name.clone(),
+                map_text(map),
+            ]);
+        }
+    }
+    let mut enabled: BTreeMap<Vec<u8>, Vec<&str>> = BTreeMap::new();
+    for (port, row) in &config.port_qos {
+        let priorities = row.pfc_enable.iter().copied().collect();
+        enabled.entry(priorities).or_default().push(port);
+    }
+    for (priorities, ports) in enabled {
+        let words: Vec<String> = priorities.iter().map(u8::to_string).collect();
+        let ports = match ports[..] {
+            [only] => only.to_owned(),
+            [first, .., last] => format!("{first} to {last} ({} ports)", ports.len()),
+            [] => String::new(),
+        };
+        rows.push(vec![
+            switch.to_owned(),
+            "PORT_QOS_MAP pfc_enable".to_owned(),
+            ports,
+            format!("PFC for {}", words.join(", ")),
+        ]);
+    }
+    rows
+}
+
+/// A map between numbers, runs of numbers with the same value together: `0-25 to 0, 26 to 3`.
+fn map_text(map: &BTreeMap<u8, u8>) -> String {
+    let mut runs: Vec<(u8, u8, u8)> = Vec::new();
+    for (&from, &to) in map {
+        match runs.last_mut() {
+            Some((_, last, value)) if *value == to && last.checked_add(1) == Some(from) => {
+                *last = from;
+            }
+            _ => runs.push((from, from, to)),
+        }
+    }
+    let run = |&(first, last, to): &(u8, u8, u8)| match first == last {
+        true => format!("{first} to {to}"),
+        false => format!("{first}-{last} to {to}"),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
 fn proof(source: &Source<'_>) -> Vec<String> {
@@ -179,6 +294,7 @@ fn tag_section(plan: &CheckedPlan, tags: &[TagReport]) -> Section {
         ),
         columns: vec!["tag", carrier, "priority"],
         rows,
+        words: false,
     }
 }
 
@@ -197,6 +313,7 @@ fn class_section(plan: &CheckedPlan, tags: &[TagReport]) -> Section {
         text: "How hosts choose a lossless class.".to_owned(),
         columns: vec!["class", "DSCP that hosts send", "first tag", "highest tag"],
         rows: ClassReport::all(plan).into_iter().map(row).collect(),
+        words: false,
     }
 }
 
@@ -239,6 +356,7 @@ fn switch_section(source: &Source<'_>, rules: &RulesReport) -> Section {
             "entries",
         ],
         rows: by_layer(source.switches).into_iter().map(row).collect(),
+        words: false,
     }
 }
 
@@ -270,5 +388,6 @@ fn headroom_section(source: &Source<'_>, priorities: usize) -> Section {
             "affordable",
         ],
         rows: by_layer(source.switches).into_iter().map(row).collect(),
+        words: false,
     }
 }

@@ -6,7 +6,7 @@
 //! tag and any class. What is shown then holds for every forwarding table, loops and
 //! misconfigurations included (Tagger17, theorem 1).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use quantities::Progress;
@@ -14,6 +14,7 @@ use quantities::Progress;
 use super::lookup::{RowNumber, TagIx};
 use super::ports::IngressBuffer;
 use super::{Reached, Rules, Step};
+use crate::check::certificate::{Certificate, CertifiedBuffer, GraphSize};
 use crate::check::error::{Buffer, Cycle, PlanError, PortName};
 use crate::model::Class;
 use crate::tag::ClassId;
@@ -25,6 +26,8 @@ pub(in crate::check) struct Dependencies {
     /// The buffers of a shortest cycle, each waiting for the next and the last for the first; empty
     /// if there is no cycle.
     pub(in crate::check) cycle: Vec<IngressBuffer>,
+    /// The size of the graph.
+    pub(in crate::check) size: GraphSize,
 }
 
 impl Dependencies {
@@ -38,7 +41,38 @@ impl Dependencies {
         let (graph, falls) = Graph::new(rules, channels);
         progress.checkpoint();
         let cycle = graph.shortest_cycle().unwrap_or_default();
-        Self { falls, cycle }
+        let size = graph.size();
+        Self { falls, cycle, size }
+    }
+}
+
+impl Certificate {
+    /// The buffers of an acyclic graph in an order in which each waits for later ones only.
+    /// Nothing if the graph has a cycle.
+    pub(in crate::check) fn new(rules: &Rules<'_>, channels: &[IngressBuffer]) -> Option<Self> {
+        let (graph, _) = Graph::new(rules, channels);
+        let (left, order) = graph.peeled();
+        if left.contains(&true) {
+            return None;
+        }
+        let order: Vec<Node> = order.into_iter().filter(|&n| graph.is_reached(n)).collect();
+        let mut place = vec![0; graph.node_count()];
+        for (at, node) in order.iter().enumerate() {
+            place[*node as usize] = at;
+        }
+        let line = |&node: &Node| {
+            let mut later = Vec::new();
+            graph.successors(node, |next| later.push(place[next as usize]));
+            later.sort_unstable();
+            later.dedup();
+            CertifiedBuffer {
+                buffer: rules.name_buffer(graph.split(node)),
+                waits_for: later,
+            }
+        };
+        Some(Self {
+            buffers: order.iter().map(line).collect(),
+        })
     }
 }
 
@@ -79,16 +113,22 @@ impl Rules<'_> {
     }
 
     fn name_buffer(&self, (at, tag): IngressBuffer) -> Buffer {
-        let (switch, port) = self.ports.name(at);
         let tag = self.lookup.tags[usize::from(tag)];
         let priority = self.tables.tagging.priorities.get(&tag).copied();
         Buffer {
-            port: PortName {
-                switch: self.tables.topology.switch(switch).name.clone(),
-                port,
-            },
+            port: self.port_name(at),
             tag,
             priority: priority.unwrap_or_default(),
+        }
+    }
+
+    fn port_name(&self, at: u32) -> PortName {
+        let (switch, port) = self.ports.name(at);
+        let topology = &self.tables.topology;
+        PortName {
+            switch: topology.switch(switch).name.clone(),
+            port,
+            interface: topology.interface(switch, port).map(str::to_owned),
         }
     }
 
@@ -211,9 +251,45 @@ impl<'a> Graph<'a> {
         best.map(|cycle| cycle.into_iter().map(|node| self.split(node)).collect())
     }
 
-    /// Peels off buffers for which none waits; what is left has a cycle unless it is empty. Buffers
-    /// whose packets have the same row wait for the same ones, which are free once all of them are.
+    /// Whether packets can get into a buffer.
+    fn is_reached(&self, node: Node) -> bool {
+        self.rows(node).next().is_some()
+    }
+
+    /// How many buffers packets can get into, and how many pairs of them there are of which the
+    /// first may wait for the second.
+    fn size(&self) -> GraphSize {
+        let mut size = GraphSize::default();
+        // Ports that the same rules match wait for the same buffers.
+        let mut known: BTreeMap<Vec<RowNumber>, u64> = BTreeMap::new();
+        for node in 0..Node::try_from(self.node_count()).unwrap_or(Node::MAX) {
+            let rows: Vec<RowNumber> = self.rows(node).collect();
+            size.dependencies += match rows[..] {
+                [] => continue,
+                [row] => self.row_successors(row).len() as u64,
+                _ => *known.entry(rows).or_insert_with_key(|rows| {
+                    let later = rows.iter().flat_map(|&row| self.row_successors(row));
+                    let mut later: Vec<Node> = later.copied().collect();
+                    later.sort_unstable();
+                    later.dedup();
+                    later.len() as u64
+                }),
+            };
+            size.buffers += 1;
+        }
+        size
+    }
+
+    /// What is left when buffers for which none waits are peeled off: it has a cycle unless it is
+    /// empty.
     fn cyclic_part(&self) -> Vec<bool> {
+        self.peeled().0
+    }
+
+    /// Peels off buffers for which none waits: what is left, and the buffers in the order in which
+    /// they went. Buffers whose packets have the same row wait for the same ones, which are free
+    /// once all of them are.
+    fn peeled(&self) -> (Vec<bool>, Vec<Node>) {
         let count = self.node_count();
         let all = 0..Node::try_from(count).unwrap_or(Node::MAX);
         let mut buffers = vec![0u32; self.rules.lookup.row_count()];
@@ -228,8 +304,10 @@ impl<'a> Graph<'a> {
         }
         let mut left = vec![true; count];
         let mut free: Vec<Node> = all.filter(|n| rows[*n as usize] == 0).collect();
+        let mut order = Vec::with_capacity(count);
         while let Some(node) = free.pop() {
             left[node as usize] = false;
+            order.push(node);
             for row in self.rows(node) {
                 buffers[row as usize] -= 1;
                 if buffers[row as usize] > 0 {
@@ -243,7 +321,7 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        left
+        (left, order)
     }
 }
 

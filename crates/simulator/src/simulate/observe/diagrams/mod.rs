@@ -354,7 +354,7 @@ fn pauses(title: &str, drawing: &Drawing, topology: &Topology, simulation: &Simu
     let mut axes = TimeAxes {
         left: 240.0,
         top: 44.0,
-        width: 630.0,
+        width: 600.0,
         height,
         until: drawing.until,
         most: 1.0,
