@@ -334,7 +334,7 @@ async function does(context, place, address) {
   await test(`${place}: links have the colours of tags, priorities and load`, async () => {
     const page = await open(context, address);
     const colours = page.getByLabel("Colours");
-    for (const [what, said] of [["tags", "up to tag 2"], ["priorities", "up to priority 2"]]) {
+    for (const [what, said] of [["tags", "up to tag 2"], ["priorities", "up to priority 4"]]) {
       await colours.selectOption(what);
       await says(page, ".legend", said);
       assert.equal(await page.locator(".link.coloured").count(), 16);

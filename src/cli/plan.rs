@@ -173,7 +173,7 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
                 priorities.collect::<Vec<_>>().join(", ")
             ),
         ),
-        ("carrier", plan.carrier().kind.name().to_owned()),
+        ("carrier", carrier_of(plan)),
         (
             "rules",
             format!(
@@ -191,6 +191,16 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
         assumed::condition(&summary.assumed),
         check::describe_kept(&report)
     )
+}
+
+/// Where tags travel, and the code of each.
+fn carrier_of(plan: &CheckedPlan) -> String {
+    let carrier = plan.carrier();
+    let codes = carrier.codes.iter();
+    let codes: Vec<String> = codes
+        .map(|(tag, code)| format!("{tag} is {}", code.get()))
+        .collect();
+    format!("{}: tag {}", carrier.kind.name(), codes.join(", "))
 }
 
 /// How many tags there are, and whether fewer could do, where that was looked for.

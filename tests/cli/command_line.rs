@@ -94,8 +94,8 @@ fn the_main_road_from_topology_to_packet() {
     for hop in trace["hops"].as_array().unwrap() {
         assert_eq!(hop["tag_before"], "1");
         assert_eq!(hop["tag_after"], "1");
-        assert_eq!(hop["ing_prio"], 1);
-        assert_eq!(hop["eg_prio"], 1);
+        assert_eq!(hop["ing_prio"], 3);
+        assert_eq!(hop["eg_prio"], 3);
     }
 }
 
@@ -117,7 +117,7 @@ fn a_bounce_raises_the_tag_and_the_queue() {
     let bounce = &hops[2];
     assert_eq!(
         (&bounce["ing_prio"], &bounce["eg_prio"]),
-        (&1.into(), &2.into())
+        (&3.into(), &4.into())
     );
 }
 

@@ -101,6 +101,55 @@ fn a_fabric_is_built_imported_and_audited() {
     assert!(words.contains(told), "{words}");
 }
 
+/// Codes and priorities that an operator chooses are those of maps, PFC and packets.
+#[test]
+fn codes_and_priorities_are_the_operators() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    done(at, "topo clos --leaves 4 --spines 2 --hosts 2 -o clos.json");
+    for (options, codes, pfc) in [
+        ("--codes 26", ["26", "28"], "3,4"),
+        ("--codes 46,3 --tag-priorities 5,6", ["46", "3"], "5,6"),
+    ] {
+        done(at, &format!("plan clos.json {options} -o plan.json"));
+        done(at, "build plan.json --target sonic -o fabric");
+        done(at, "audit fabric");
+        let text = fs::read_to_string(at.join("fabric/switches/leaf1/config_db.json")).unwrap();
+        let config: Value = serde_json::from_str(&text).unwrap();
+        let port = &config["PORT_QOS_MAP"]["Ethernet0"];
+        assert_eq!(port["pfc_enable"], pfc);
+        let map = &config["DSCP_TO_TC_MAP"][port["dscp_to_tc_map"].as_str().unwrap()];
+        let lossless = map.as_object().unwrap().iter().filter(|(_, tc)| *tc != "0");
+        let mut lossless: Vec<&str> = lossless.map(|(dscp, _)| dscp.as_str()).collect();
+        lossless.sort_unstable();
+        let order = codes;
+        let mut codes = codes.to_vec();
+        codes.sort_unstable();
+        assert_eq!(lossless, codes);
+        // The same on switches with tag rules.
+        done(at, "build plan.json -o build");
+        for built in ["build", "fabric"] {
+            let fails = "--fail leaf1-spine1 --fail leaf4-spine2";
+            let walk = done(
+                at,
+                &format!("trace {built} --from h1 --to h8 {fails} --json"),
+            );
+            let walk: Value = serde_json::from_str(&walk).unwrap();
+            let hops = walk["hops"].as_array().unwrap();
+            let of = |field: &str| -> Vec<String> {
+                hops.iter().map(|hop| hop[field].to_string()).collect()
+            };
+            let (low, high) = pfc.split_once(',').unwrap();
+            assert_eq!(
+                of("code_after"),
+                [0, 0, 1, 1, 1].map(|tag| order[tag]),
+                "{built}"
+            );
+            assert_eq!(of("eg_prio"), [low, low, high, high, high], "{built}");
+        }
+    }
+}
+
 #[test]
 fn a_fabric_in_parts_is_audited_part_by_part() {
     let folder = fabric(1);

@@ -50,6 +50,28 @@ fn a_topology_is_made_drawn_and_read_back() {
 }
 
 #[test]
+fn codes_and_priorities_of_a_request_are_those_of_the_plan() {
+    let mut engine = Engine::new();
+    let own = json!({ "plan": { "codes": [46], "tag_priorities": [5, 6] } });
+    let file = ask(&mut engine, &about("plan", &own))["file"].to_string();
+    let file = file.replace('\\', "");
+    assert!(
+        file.contains(r#"{"tag":1,"priority":5,"code":46}"#),
+        "{file}"
+    );
+    assert!(
+        file.contains(r#"{"tag":2,"priority":6,"code":26}"#),
+        "{file}"
+    );
+    let wrong = about("plan", &json!({ "plan": { "codes": [64] } }));
+    let (_, message) = refused(&mut engine, &wrong);
+    assert!(
+        message.contains("`codes`: there is no code 64"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_plan_is_proven_and_without_tags_the_cycle_is_named_by_its_links() {
     let mut engine = Engine::new();
     let plan = ask(

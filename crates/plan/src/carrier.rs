@@ -136,8 +136,15 @@ impl Carrier {
         tags: impl IntoIterator<Item = Tag>,
         class_bits: bool,
     ) -> Self {
-        let codes: BTreeMap<Tag, TagCode> = tags.into_iter().zip((1..).map(TagCode::new)).collect();
-        let highest = u16::try_from(codes.len()).unwrap_or(u16::MAX);
+        let codes = tags.into_iter().zip((1..).map(TagCode::new)).collect();
+        Self::coded(kind, codes, class_bits)
+    }
+
+    /// These codes for tags, lossy packets have code 0. With `class_bits` the tags get just as many
+    /// bits as they need and the classes the bits above.
+    #[must_use]
+    pub fn coded(kind: CarrierKind, codes: BTreeMap<Tag, TagCode>, class_bits: bool) -> Self {
+        let highest = codes.values().map(|code| code.get()).max().unwrap_or(0);
         let needed = u8::try_from(u16::BITS - highest.leading_zeros()).unwrap_or(16);
         Self {
             kind,
@@ -145,6 +152,22 @@ impl Carrier {
             lossy: TagCode::new(0),
             class_shift: class_bits.then_some(needed),
         }
+    }
+
+    /// Whether the codes of tags fit the field together with this number of classes, where class
+    /// bits are carried.
+    #[must_use]
+    pub fn has_room_for(&self, classes: usize) -> bool {
+        let highest = self
+            .codes
+            .values()
+            .map(|code| code.get())
+            .max()
+            .unwrap_or(0);
+        let shift = u32::from(self.class_shift.unwrap_or(0));
+        let last = u64::try_from(classes.saturating_sub(1)).unwrap_or(u64::MAX);
+        let class = last.checked_mul(1 << shift.min(16));
+        class.is_some_and(|class| class | u64::from(highest) <= u64::from(self.kind.max_code()))
     }
 
     /// The number that stands in the packet; `None` for a tag without a code. Lossy packets have no

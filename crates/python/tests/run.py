@@ -183,6 +183,11 @@ class Python(unittest.TestCase):
     def test_there_are_no_limits_for_the_owner(self):
         self.assertEqual(len(switchwright.Topology.line(3_100, hosts=0).switches), 3_100)
 
+    def test_codes_and_priorities_are_chosen(self):
+        plan = switchwright.Topology.clos(leaves=4, spines=2, hosts=2).plan(codes=[46], tag_priorities=[5, 6])
+        tags = json.loads(plan.to_json())["tags"]
+        self.assertEqual([(tag["code"], tag["priority"]) for tag in tags], [(46, 5), (26, 6)])
+
     def test_what_is_not_proven_builds_nothing(self):
         plain = switchwright.Topology.clos(leaves=4, spines=2, hosts=2).plan(bounces=1, without_tags=True)
         with tempfile.TemporaryDirectory() as folder:

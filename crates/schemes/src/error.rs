@@ -46,6 +46,19 @@ pub enum SchemeError {
         /// Tags that there are.
         most: usize,
     },
+    /// More codes or priorities are chosen than there are tags.
+    #[error(
+        "{given} {what} are given, but the number of tags of this plan is {tags}; give at most {tags}, or ask for more \
+         classes, bounces or hops"
+    )]
+    TooManyNumbers {
+        /// Codes or priorities.
+        what: &'static str,
+        /// How many are given.
+        given: usize,
+        /// The tags of the plan.
+        tags: usize,
+    },
     /// Fewer hops than the promised routes have.
     #[error(
         "after {given} switches packets turn lossy, but the longest of the shortest paths, which are promised, has \

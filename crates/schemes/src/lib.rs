@@ -76,7 +76,7 @@ pub fn tagger(topology: &Topology, options: &TaggerOptions) -> Result<Tables, Sc
     provenance
         .options
         .insert("routes".to_owned(), routes.to_string());
-    Ok(assemble(topology, options, provenance, tagged, &routes))
+    assemble(topology, options, provenance, tagged, &routes)
 }
 
 /// The option of a plan's provenance that says with how few tags single-valued rules can do, as far
@@ -198,7 +198,7 @@ pub fn ttl(
     provenance
         .options
         .insert("hops".to_owned(), hops.to_string());
-    Ok(assemble(topology, options, provenance, tagged, &routes))
+    assemble(topology, options, provenance, tagged, &routes)
 }
 
 /// Flattened Clos (FC23): packets that climb through the virtual layers, then descend, keep their
@@ -217,7 +217,7 @@ pub fn flattened_clos(
     let known = &mut provenance.options;
     known.insert("bounces".to_owned(), bounces.to_string());
     let routes = RoutePolicy::VirtualUpDown { bounces };
-    Ok(assemble(topology, options, provenance, tagged, &routes))
+    assemble(topology, options, provenance, tagged, &routes)
 }
 
 /// One lossless tag for all turns of some routes: what networks do that know no tags. Nothing keeps
@@ -237,7 +237,7 @@ pub fn one_tag(
     let mut provenance = Provenance::ours(scheme, "");
     let known = &mut provenance.options;
     known.insert("routes".to_owned(), routes.to_string());
-    Ok(assemble(topology, options, provenance, tagged, routes))
+    assemble(topology, options, provenance, tagged, routes)
 }
 
 /// Puts the parts of a plan together.
@@ -247,36 +247,62 @@ fn assemble(
     mut provenance: Provenance,
     tagged: Tagged,
     routes: &RoutePolicy,
-) -> Tables {
+) -> Result<Tables, SchemeError> {
     provenance.seed = options.seed;
     let plan = ClassPlan::new(options);
     let promises = plan
         .promised(routes)
         .into_iter()
         .map(|(class, routes)| Promise { class, routes });
-    Tables {
+    let (carrier, tagging) = numbered(options, tagged, options.class_bits, &mut provenance)?;
+    Ok(Tables {
         promises: promises.collect(),
         forwarding: forwarding(routes),
         failover: None,
         provenance,
-        carrier: Carrier::numbered(
-            options.carrier,
-            tagged.tags.iter().copied(),
-            options.class_bits,
-        ),
-        tagging: Tagging {
-            classes: tagged.classes,
-            class_bits: options.class_bits,
-            priorities: tagged.tags.into_iter().zip((1..).map(Into::into)).collect(),
-            form: options.form,
-            rules: match options.form {
-                RuleForm::Exact => exact::expand(tagged.rules),
-                RuleForm::PortSets => tagged.rules,
-            },
-        },
+        carrier,
+        tagging,
         topology: topology.clone(),
         budget: options.budget.clone(),
+    })
+}
+
+/// Rules with the codes and priorities of their tags.
+fn numbered(
+    options: &TaggerOptions,
+    tagged: Tagged,
+    class_bits: bool,
+    provenance: &mut Provenance,
+) -> Result<(Carrier, Tagging), SchemeError> {
+    let (numbers, kind) = (&options.numbers, options.carrier);
+    let codes = numbers.codes.iter().map(|code| code.get().to_string());
+    let priorities = numbers.priorities.iter().map(ToString::to_string);
+    let chosen: [(&str, &str, Vec<String>); 2] = [
+        ("codes", "codes", codes.collect()),
+        ("tag-priorities", "priorities", priorities.collect()),
+    ];
+    let tags = tagged.tags.len();
+    let chosen = chosen.into_iter().filter(|(.., given)| !given.is_empty());
+    for (option, what, given) in chosen {
+        if given.len() > tags {
+            let given = given.len();
+            return Err(SchemeError::TooManyNumbers { what, given, tags });
+        }
+        let known = &mut provenance.options;
+        known.insert(option.to_owned(), given.join(","));
     }
+    let classes = class_bits.then_some(tagged.classes.len());
+    let tagging = Tagging {
+        classes: tagged.classes,
+        class_bits,
+        priorities: numbers.priorities(kind, &tagged.tags),
+        form: options.form,
+        rules: match options.form {
+            RuleForm::Exact => exact::expand(tagged.rules),
+            RuleForm::PortSets => tagged.rules,
+        },
+    };
+    Ok((numbers.carrier(kind, &tagged.tags, classes), tagging))
 }
 
 /// Where packets go while nothing fails: shortest ways among the promised ones.

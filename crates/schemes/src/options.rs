@@ -1,6 +1,6 @@
 //! What can be asked of the tagging schemes.
 
-use plan::{Budget, CarrierKind, RuleForm};
+use plan::{Budget, CarrierKind, RuleForm, TagNumbers};
 use strum::{EnumMessage, IntoStaticStr, VariantArray};
 use topology::Topology;
 use topology::routes::RoutePolicy;
@@ -68,6 +68,8 @@ pub struct TaggerOptions {
     pub class_bits: bool,
     /// Where tags travel.
     pub carrier: CarrierKind,
+    /// Codes and priorities that are chosen for tags; the others follow the convention.
+    pub numbers: TagNumbers,
     /// How rules match ports.
     pub form: RuleForm,
     /// What a switch has.
@@ -90,6 +92,7 @@ impl Default for TaggerOptions {
             }],
             class_bits: false,
             carrier: CarrierKind::default(),
+            numbers: TagNumbers::default(),
             form: RuleForm::PortSets,
             budget: Budget::default(),
             seed: 1,

@@ -25,6 +25,8 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--class=gold:2", r#""class": ["gold:2"]"#),
     ("--class-bits", r#""class_bits": true"#),
     ("--carrier=vlan-pcp", r#""carrier": "vlan-pcp""#),
+    ("--codes=26,28", r#""codes": [26, 28]"#),
+    ("--tag-priorities=3,4", r#""tag_priorities": [3, 4]"#),
     ("--rules=exact", r#""rules": "exact""#),
     ("--resilience=1", r#""resilience": 1"#),
     ("--hop-by-hop", r#""hop_by_hop": true"#),

@@ -521,7 +521,7 @@ fn the_page_says_what_is_assumed_and_how_to_check_it() {
     let graph = report.proof.graph.unwrap();
     assert_eq!(certificate["graph"]["buffers"], graph.buffers);
     for words in [
-        "PFC is on for priority 1, 2 at every port",
+        "PFC is on for priority 3, 4 at every port",
         "Hosts drain: no host pauses a priority for ever.",
         "<b>A6</b> All links are those of the topology",
         "Without tags: a cycle of buffers",

@@ -46,11 +46,14 @@ pub const CHANNEL_KEY: &str = "channel";
 pub const SHIM_BYTES: u16 = 14;
 
 /// The DSCP with which a host picks a lossless class where the carrier is not the DSCP itself:
-/// class 0 is 1, class 1 is 2, and so on. (Where it is, hosts send the code of the class's initial
-/// tag.)
+/// class 0 is 26, class 1 is 28, and so on, as [`plan::usual_dscps`] lists them. (Where it is,
+/// hosts send the code of the class's initial tag.)
 #[must_use]
-pub const fn edge_dscp(class: ClassId) -> u8 {
-    class.get().saturating_add(1)
+pub fn edge_dscp(class: ClassId) -> u8 {
+    let usual = plan::usual_dscps().nth(class.index());
+    usual
+        .and_then(|dscp| u8::try_from(dscp).ok())
+        .unwrap_or(u8::MAX)
 }
 
 /// A field of a table's key.

@@ -159,7 +159,7 @@ const SPOILED: [(&str, Spoiled); OBLIGATIONS.len()] = [
         (
             || clos(1),
             |t| {
-                let taken = Priority::new(1);
+                let taken = t.tagging.priorities[&Tag::new(1)];
                 t.tagging.priorities.insert(Tag::new(2), taken);
             },
         ),

@@ -55,7 +55,7 @@ fn a_missing_bounce_rule_closes_a_cycle() {
     assert_eq!(fault, Fault::Proof);
     assert_eq!(
         text,
-        "cyclic buffer dependency: leaf1:3 tag 1 prio 1 -> spine1:1 tag 1 prio 1 -> leaf1:3"
+        "cyclic buffer dependency: leaf1:3 tag 1 prio 3 -> spine1:1 tag 1 prio 3 -> leaf1:3"
     );
 }
 
@@ -235,8 +235,8 @@ fn priorities_are_distinct_lossless_and_enough() {
     tables
         .tagging
         .priorities
-        .insert(Tag::new(2), Priority::new(1));
-    assert!(only(tables).1.contains("tags 1 and 2 share priority 1"));
+        .insert(Tag::new(2), Priority::new(3));
+    assert!(only(tables).1.contains("tags 1 and 2 share priority 3"));
     let mut tables = small();
     tables
         .tagging
@@ -338,10 +338,11 @@ fn malformed_plans_are_the_inputs_fault() {
 #[test]
 fn codes_fit_and_differ() {
     let mut tables = small();
-    tables.carrier.codes.insert(Tag::new(2), TagCode::new(1));
-    assert!(only(tables).1.contains("tag 1 and tag 2 share code 1"));
+    tables.carrier.codes.insert(Tag::new(2), TagCode::new(26));
+    assert!(only(tables).1.contains("tag 1 and tag 2 share code 26"));
     let mut tables = small();
     tables.carrier.kind = CarrierKind::VlanPcp;
+    tables.carrier.codes.insert(Tag::new(1), TagCode::new(3));
     tables.carrier.codes.insert(Tag::new(2), TagCode::new(8));
     assert!(only(tables).1.contains("vlan-pcp carries at most 7"));
 }

@@ -295,8 +295,8 @@ class Topology:
         """Computes the tables of a scheme, and proves them.
 
         Schemes are `tagger`, `ttl`, `flattened-clos`, `ecmp`, `ksp`, and failover by `plinko`, `fcp`, `mpls-frr`, `edst`, `adst`,
-        `df-fi`, `df-edst`. Options are those of a scenario's `network.plan` (docs/simulate.md): `bounces`, `classes`, `algorithm`,
-        `routes`, `resilience`, `lossless`, ... `without_tags` is plain PFC: every switch lets packets keep their tag.
+        `df-fi`, `df-edst`. Options are those of a scenario's `network.plan` (docs/simulate.md): `bounces`, `classes`, `codes`,
+        `tag_priorities`, `algorithm`, `routes`, `resilience`, `lossless`, ... `without_tags` is plain PFC: every switch lets packets keep their tag.
 
         >>> fish = Topology.jellyfish(switches=20, ports=8, fabric_ports=4, seed=7)
         >>> plan = fish.plan()

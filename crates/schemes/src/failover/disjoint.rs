@@ -72,7 +72,7 @@ pub fn source_routes(
     known.insert("output".to_owned(), "source-routes".to_owned());
     known.insert("multipath".to_owned(), routes.most.to_string());
     let tables = Tables::failover_only(topology.clone(), provenance, failover);
-    Ok(with_tags(tables, "virtual-layers", tagged, 1, options))
+    with_tags(tables, "virtual-layers", tagged, 1, options)
 }
 
 /// The ports by which the switches of a path are left.

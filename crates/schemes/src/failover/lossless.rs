@@ -9,15 +9,15 @@
 //! see [`channels`](super::channels).
 
 use indexmap::IndexSet;
+use plan::Tables;
 use plan::check::resilience::fold_ways;
 use plan::failover::Failover;
-use plan::{RuleForm, Tables, Tagging};
 use topology::{ArcId, Fabric};
 
 use super::FailoverError;
 use super::channels::{MAX_WALKS, channels};
 use super::dependency::Chosen;
-use crate::{Carrier, Tagged, TaggerOptions, exact, single};
+use crate::{Tagged, TaggerOptions, numbered, single};
 
 /// How packets of failover tables are kept lossless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub fn lossless(
         Method::Channels(least) => channels(&tables, &fabric, failover, None, least, options)?,
     };
     tables.failover = Some(failover);
-    Ok(with_tags(tables, method.name(), tagged, at_least, options))
+    with_tags(tables, method.name(), tagged, at_least, options)
 }
 
 /// Gives channels to the packets of failover tables whose ways were chosen within channels.
@@ -86,35 +86,28 @@ pub(super) fn lossless_within(
         channels(&tables, &fabric, failover, Some(chosen), least, options)?;
     tables.failover = Some(failover);
     let method = Method::Channels(least).name();
-    Ok(with_tags(tables, method, tagged, at_least, options))
+    with_tags(tables, method, tagged, at_least, options)
 }
 
 /// Puts lossless tags beside failover tables; at least so many of them are needed, as far as is
 /// known.
+///
+/// # Errors
+/// [`FailoverError`] if more codes or priorities are chosen than there are tags.
 pub(super) fn with_tags(
     mut tables: Tables,
     method: &str,
     tagged: Tagged,
     at_least: usize,
     options: &TaggerOptions,
-) -> Tables {
+) -> Result<Tables, FailoverError> {
     let made = &mut tables.provenance.options;
     made.insert("lossless".to_owned(), method.to_owned());
     made.insert("priorities".to_owned(), tagged.tags.len().to_string());
     made.insert("priorities-at-least".to_owned(), at_least.to_string());
-    tables.carrier = Carrier::numbered(options.carrier, tagged.tags.iter().copied(), false);
-    tables.tagging = Tagging {
-        classes: tagged.classes,
-        class_bits: false,
-        priorities: tagged.tags.into_iter().zip((1..).map(Into::into)).collect(),
-        form: options.form,
-        rules: match options.form {
-            RuleForm::Exact => exact::expand(tagged.rules),
-            RuleForm::PortSets => tagged.rules,
-        },
-    };
+    (tables.carrier, tables.tagging) = numbered(options, tagged, false, &mut tables.provenance)?;
     tables.budget = options.budget.clone();
-    tables
+    Ok(tables)
 }
 
 fn rising(

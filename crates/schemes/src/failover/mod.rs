@@ -386,7 +386,7 @@ pub fn df_edst(
     let mut tables = failover(topology, options)?;
     let channels = Channels::find(&Fabric::new(topology), options)?;
     let tagged = channels.lossless(&mut tables, tagger)?;
-    Ok(with_tags(tables, "trees", tagged, 1, tagger))
+    with_tags(tables, "trees", tagged, 1, tagger)
 }
 
 /// Compresses all tables, whose rules are to match no packets of foreign codes.

@@ -9,7 +9,9 @@ use p4exec::value::Bits;
 use p4exec::{Executor, RuntimeState};
 use p4gen::layout::{action, edge_dscp, table};
 use p4gen::targets::{SONIC_16TC_ACL, Target as _};
-use plan::{CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, TagCode, check};
+use plan::{
+    CarrierKind, CheckedPlan, ClassId, LOSSY_PRIORITY, NewTag, RuleForm, TagCode, TagNumbers, check,
+};
 use quantities::{Nanos, PortId, Priority};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -68,9 +70,18 @@ fn plans() -> Vec<CheckedPlan> {
                     } else {
                         Algorithm::SingleValued
                     };
+                    // Numbers by convention, and numbers that somebody has chosen.
+                    let numbers = match form {
+                        RuleForm::Exact => TagNumbers {
+                            codes: vec![TagCode::new(5), TagCode::new(6)],
+                            priorities: vec![Priority::new(6), Priority::new(1)],
+                        },
+                        RuleForm::PortSets => TagNumbers::default(),
+                    };
                     let options = TaggerOptions {
                         algorithm: Some(algorithm),
                         carrier,
+                        numbers,
                         form,
                         class_bits,
                         ..TaggerOptions::default()
@@ -189,7 +200,15 @@ fn follow(
     let class = ClassId::new(random.random_range(0..classes));
     // With the DSCP as carrier a host may send any code; else it asks for a class.
     let dscp = if carrier.kind == CarrierKind::Dscp {
-        random.random_range(0..16)
+        let tags = carrier.codes.keys().map(|tag| NewTag::Lossless(*tag));
+        let codes = tags.filter_map(|tag| carrier.code(class, tag));
+        let codes: Vec<u8> = codes
+            .map(|code| u8::try_from(code.get()).unwrap())
+            .collect();
+        match random.random_bool(0.5) {
+            true => codes[random.random_range(0..codes.len())],
+            false => random.random_range(0..64),
+        }
     } else {
         edge_dscp(class)
     };

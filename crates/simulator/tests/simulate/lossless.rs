@@ -75,8 +75,8 @@ flows:
   - {{ from: h{last}, to: h2, lossy: true }}
   - {{ from: h3, to: h2, lossy: true, on: 200us, off: 100us }}
 events:
-  - {{ at: 1ms, pause: {{ host: h{last}, priority: 1, lasts: 300us }} }}
-  - {{ at: 2ms, pause: {{ host: h2, priority: 1, lasts: 200us }} }}
+  - {{ at: 1ms, pause: {{ host: h{last}, priority: 3, lasts: 300us }} }}
+  - {{ at: 2ms, pause: {{ host: h2, priority: 3, lasts: 200us }} }}
 "
         )
     };
@@ -119,7 +119,7 @@ flows:
   - {{ name: forth, from: h1, to: h3, path: [leaf1, spine1, leaf2] }}
   - {{ name: back, from: h4, to: h2, path: [leaf2, spine1, leaf1], lossy: true, start: {phase}ns }}
 events:
-  - {{ at: 0us, pause: {{ host: h3, priority: 1, lasts: 60us }} }}
+  - {{ at: 0us, pause: {{ host: h3, priority: 3, lasts: 60us }} }}
 "
     );
     let mut scenario = Scenario::from_yaml(&text).unwrap();

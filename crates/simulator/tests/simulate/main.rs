@@ -361,9 +361,9 @@ fn three_flows_over_a_cycle_stand_still_only_without_tags() {
         assert_eq!(
             without.deadlock[0].cycle,
             [
-                "A:3->B priority 1",
-                "B:4->C priority 1",
-                "C:1->A priority 1"
+                "A:3->B priority 3",
+                "B:4->C priority 3",
+                "C:1->A priority 3"
             ]
         );
         // It stays when nobody sends any more.

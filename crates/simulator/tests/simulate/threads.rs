@@ -156,7 +156,7 @@ fn made(network: &str, host_names: &[String], links: &[String], draws: &[u32]) -
         match draw.below(4) {
             0 => writeln!(
                 text,
-                "  - {{ at: {at}us, pause: {{ host: {host}, priority: 1, lasts: 120us }} }}"
+                "  - {{ at: {at}us, pause: {{ host: {host}, priority: 3, lasts: 120us }} }}"
             )
             .unwrap(),
             1 if !network.contains("plinko") => {

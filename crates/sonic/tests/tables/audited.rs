@@ -94,8 +94,8 @@ fn our_own_maps_are_clean_whatever_the_routing() {
         ] {
             assert_eq!(report.findings, []);
             assert_eq!(report.cbd_free, Some(true), "{:?}", report.cbd_free_unknown);
-            assert_eq!(report.lossless_dscps, [1, 2]);
-            assert_eq!(report.lossless_priorities, [1, 2]);
+            assert_eq!(report.lossless_dscps, [26, 28]);
+            assert_eq!(report.lossless_priorities, [3, 4]);
         }
     }
 }
@@ -229,8 +229,8 @@ fn a_circle_that_no_pause_closes_is_none() {
         .unwrap()
         .values_mut()
     {
-        for dscp in map.values_mut().filter(|dscp| **dscp == 2) {
-            *dscp = 1;
+        for dscp in map.values_mut().filter(|dscp| **dscp == 28) {
+            *dscp = 26;
         }
     }
     let fabric = Fabric {

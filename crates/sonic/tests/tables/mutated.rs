@@ -84,7 +84,7 @@ impl Planter<'_> {
 
     fn plant(&mut self, number: u64) -> Planted {
         let (at, port, places) = self.cable();
-        let priority = 1;
+        let priority = 3;
         let dscp = self.first_dscp();
         let kind = match number % KINDS {
             0 => {
@@ -93,7 +93,7 @@ impl Planter<'_> {
                 FindingKind::PfcOneEnd
             }
             1 => {
-                let lost = self.pick(&[1, 2]);
+                let lost = self.pick(&[3, 4]);
                 let row = self.configs[at].port_qos.get_mut(&port).unwrap();
                 assert!(row.pfc_enable.remove(&lost));
                 FindingKind::PfcPriorities
@@ -127,8 +127,8 @@ impl Planter<'_> {
             }
             5 => {
                 remap(&mut self.configs[at], &port, MapKind::PfcToQueue, |map| {
-                    map.insert(1, 2);
-                    map.insert(2, 1);
+                    map.insert(3, 4);
+                    map.insert(4, 3);
                 });
                 FindingKind::PauseMisses
             }
@@ -170,7 +170,7 @@ impl Planter<'_> {
         port: String,
         places: Vec<String>,
     ) -> Planted {
-        let priority = self.pick(&[1, 2]);
+        let priority = self.pick(&[3, 4]);
         let key = (port, priority);
         let config = &mut self.configs[at];
         let kind = match which {

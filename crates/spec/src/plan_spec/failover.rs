@@ -107,7 +107,7 @@ impl Failover {
             stack: spec.stack,
             multipath: spec.multipath,
             seed: spec.seed(),
-            lossless: LosslessTags::of(spec, scheme),
+            lossless: LosslessTags::of(spec, scheme, spelling)?,
             important: ImportantHosts::of(spec, spelling)?,
         })
     }
@@ -318,14 +318,14 @@ fn transitions(spec: &PlanSpec) -> TransitionOptions {
 }
 
 impl LosslessTags {
-    fn of(spec: &PlanSpec, scheme: FailoverScheme) -> Self {
-        let tags = || Tags::of(spec, CarrierKind::Shim);
-        match (spec.lossless, scheme) {
-            (Some(_), _) => Self::Rising(tags()),
-            (None, FailoverScheme::DfFi) => Self::Channels(spec.channels.unwrap_or(1), tags()),
-            (None, FailoverScheme::DfEdst) => Self::Trees(tags()),
+    fn of(spec: &PlanSpec, scheme: FailoverScheme, spelling: Spelling) -> Result<Self, PlanError> {
+        let tags = || Tags::of(spec, CarrierKind::Shim, spelling);
+        Ok(match (spec.lossless, scheme) {
+            (Some(_), _) => Self::Rising(tags()?),
+            (None, FailoverScheme::DfFi) => Self::Channels(spec.channels.unwrap_or(1), tags()?),
+            (None, FailoverScheme::DfEdst) => Self::Trees(tags()?),
             (None, _) => Self::None,
-        }
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 mod choices;
 mod error;
 mod failover;
+mod numbers;
 mod owners;
 mod routes;
 mod scheme;
@@ -107,6 +108,21 @@ pub struct PlanSpec {
     /// Where in the packet tags travel [default: dscp, or shim with failover schemes].
     #[cfg_attr(feature = "clap", arg(long, help_heading = heading::TAGS))]
     pub carrier: Option<Named<CarrierKind>>,
+    /// The codes of tags in their carrier, in the order of tags; without --class-bits class N
+    /// begins with tag N. Tags beyond the list take codes by convention [default: DSCPs 26, 28, 30,
+    /// then those for local use; with vlan-pcp the priorities; else 1, 2, 3].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "CODE,...", help_heading = heading::TAGS)
+    )]
+    pub codes: Vec<u16>,
+    /// The lossless priorities of tags, 1 to 7, in the order of tags. Tags beyond the list take
+    /// priorities by convention [default: 3, 4, 2, 5, 1, 6, 7].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "PRIORITY,...", help_heading = heading::TAGS)
+    )]
+    pub tag_priorities: Vec<u8>,
     /// How rules match ports [default: port-sets]. Tofino matches sets of ports up to 32 only: a
     /// plan for wider switches wants `exact` there.
     #[cfg_attr(feature = "clap", arg(long, help_heading = heading::TAGS))]
@@ -314,8 +330,8 @@ impl PlanSpec {
     fn given(&self) -> impl Iterator<Item = &'static str> {
         given_fields!(
             self; scheme, seed, algorithm, search_moves, time_limit, routes, bounces, k,
-            max_switches, hops, classes, class, class_bits, carrier, rules, resilience, hop_by_hop,
-            source_routes, multipath, compress, paths, protect, trees, growth, default_tree,
+            max_switches, hops, classes, class, class_bits, carrier, codes, tag_priorities, rules,
+            resilience, hop_by_hop, source_routes, multipath, compress, paths, protect, trees, growth, default_tree,
             mark_trees, stack, lossless, channels, ttg, tree_order, initial_trees, subset,
             connect_layers, important, important_scheme, important_resilience, priorities, buffer,
             mtu, tcam_bits, ports

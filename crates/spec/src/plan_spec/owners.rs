@@ -124,6 +124,8 @@ const OF_ALL: &[&str] = &["scheme", "seed"];
 /// Options of lossless tags that failover schemes have too, if their packets are to be lossless.
 const OF_TAGS: &[&str] = &[
     "carrier",
+    "codes",
+    "tag_priorities",
     "rules",
     "priorities",
     "buffer",

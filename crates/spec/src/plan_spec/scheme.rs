@@ -105,10 +105,10 @@ impl Scheme {
     /// The scheme of a plan whose options are known to be the scheme's.
     pub(super) fn of(spec: &PlanSpec, spelling: Spelling) -> Result<Self, PlanError> {
         if let Some(routing) = spec.lanes(spelling)? {
-            let tags = Tags::of(spec, CarrierKind::Shim);
+            let tags = Tags::of(spec, CarrierKind::Shim, spelling)?;
             return Ok(Self::Lanes(Lanes { routing, tags }));
         }
-        let tags = || Tags::of(spec, CarrierKind::default());
+        let tags = || Tags::of(spec, CarrierKind::default(), spelling);
         Ok(match spec.scheme.0 {
             SchemeKind::Tagger => Self::Tagger(Tagger::of(spec, spelling)?),
             SchemeKind::Ttl => Self::Ttl(Ttl::of(spec, spelling)?),
@@ -116,14 +116,14 @@ impl Scheme {
             SchemeKind::Ecmp => Self::OneTag(OneTag {
                 routes: RoutePolicy::Shortest,
                 name: "ecmp",
-                tags: tags(),
+                tags: tags()?,
             }),
             SchemeKind::Ksp => Self::OneTag(OneTag {
                 routes: RoutePolicy::Ksp {
                     k: spec.k.unwrap_or(DEFAULT_K),
                 },
                 name: "ksp",
-                tags: tags(),
+                tags: tags()?,
             }),
             SchemeKind::Failover(scheme) => {
                 Self::Failover(Box::new(Failover::of(spec, scheme, spelling)?))
@@ -136,7 +136,7 @@ impl Scheme {
         let classes = Classes::of(spec, spelling)?;
         classes.refuse_limits(spelling)?;
         if !spec.source_routes {
-            let tags = Tags::of(spec, CarrierKind::default());
+            let tags = Tags::of(spec, CarrierKind::default(), spelling)?;
             return Ok(Self::FlattenedClos(FlattenedClos {
                 turns,
                 classes,
@@ -153,7 +153,7 @@ impl Scheme {
             paths: spec.multipath,
             stack: spec.stack,
             classes,
-            tags: Tags::of(spec, CarrierKind::Shim),
+            tags: Tags::of(spec, CarrierKind::Shim, spelling)?,
         }))
     }
 
@@ -212,7 +212,7 @@ impl Tagger {
             routes: Routes::of(spec, &classes, spelling)?,
             bounces: spec.bounces,
             classes,
-            tags: Tags::of(spec, CarrierKind::default()),
+            tags: Tags::of(spec, CarrierKind::default(), spelling)?,
         })
     }
 
@@ -255,7 +255,7 @@ impl Ttl {
             routes: Routes::of(spec, &classes, spelling)?,
             bounces: spec.bounces,
             classes,
-            tags: Tags::of(spec, CarrierKind::default()),
+            tags: Tags::of(spec, CarrierKind::default(), spelling)?,
         })
     }
 

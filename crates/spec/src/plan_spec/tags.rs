@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use plan::{Budget, CarrierKind, RuleForm};
+use plan::{Budget, CarrierKind, RuleForm, TagNumbers};
 use schemes::{ClassSpec, TaggerOptions};
 use serde::Deserialize;
 
-use super::{PlanError, PlanSpec, Spelling};
+use super::{PlanError, PlanSpec, Spelling, numbers};
 
 /// A lossless class as users write it: `gold`, or with its own limit of bounces `gold:2`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -55,6 +55,7 @@ impl fmt::Display for ClassText {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tags {
     carrier: CarrierKind,
+    numbers: TagNumbers,
     form: RuleForm,
     budget: Budget,
     seed: u64,
@@ -62,19 +63,29 @@ pub(super) struct Tags {
 
 impl Tags {
     /// The tags of a plan, in the header `carrier` where none is asked for.
-    pub(super) fn of(spec: &PlanSpec, carrier: CarrierKind) -> Self {
-        Self {
-            carrier: spec.carrier.map_or(carrier, |carrier| carrier.0),
+    ///
+    /// # Errors
+    /// [`PlanError`] if codes or priorities are chosen that no tag can have.
+    pub(super) fn of(
+        spec: &PlanSpec,
+        carrier: CarrierKind,
+        spelling: Spelling,
+    ) -> Result<Self, PlanError> {
+        let carrier = spec.carrier.map_or(carrier, |carrier| carrier.0);
+        Ok(Self {
+            carrier,
+            numbers: numbers::chosen(spec, carrier, spelling)?,
             form: spec.rules.map_or(RuleForm::default(), |rules| rules.0),
             budget: spec.budget(),
             seed: spec.seed(),
-        }
+        })
     }
 
     /// Options of the tagging schemes with these tags, and else their defaults.
     pub(super) fn options(&self) -> TaggerOptions {
         TaggerOptions {
             carrier: self.carrier,
+            numbers: self.numbers.clone(),
             form: self.form,
             budget: self.budget.clone(),
             seed: self.seed,

@@ -21,6 +21,8 @@ const FIELDS: &[(&str, &str)] = &[
     ("class", r#"["gold"]"#),
     ("class_bits", "true"),
     ("carrier", r#""vlan-pcp""#),
+    ("codes", "[26, 28]"),
+    ("tag_priorities", "[3, 4]"),
     ("rules", r#""exact""#),
     ("resilience", "1"),
     ("hop_by_hop", "true"),
@@ -118,6 +120,43 @@ fn options_that_contradict_each_other_are_refused() {
         ),
         ("tagger", &[("classes", "0")], "no lossless class"),
         ("tagger", &[("priorities", "8")], "not in 1..=7"),
+        (
+            "tagger",
+            &[("codes", "[64]")],
+            "`codes`: there is no code 64",
+        ),
+        (
+            "tagger",
+            &[("codes", "[0]")],
+            "0 is the code of lossy packets",
+        ),
+        ("tagger", &[("codes", "[3, 3]")], "code 3 is given twice"),
+        (
+            "tagger",
+            &[("carrier", r#""vlan-pcp""#), ("codes", "[8]")],
+            "vlan-pcp carries 1 to 7",
+        ),
+        (
+            "plinko",
+            &[("lossless", r#""rising""#), ("codes", "[256]")],
+            "shim carries 1 to 255",
+        ),
+        (
+            "tagger",
+            &[("tag_priorities", "[0]")],
+            "0 is the priority of lossy packets",
+        ),
+        (
+            "tagger",
+            &[("tag_priorities", "[8]")],
+            "there is no priority 8",
+        ),
+        (
+            "tagger",
+            &[("tag_priorities", "[4, 4]")],
+            "priority 4 is given twice",
+        ),
+        ("plinko", &[("codes", "[2]")], "without lossless tags"),
         ("tagger", &[lash, ("bounces", "2")], "keep their lane"),
         ("ttl", &[lash], "virtual lanes"),
         (
@@ -142,6 +181,42 @@ fn what_depends_on_the_topology_is_refused_there() {
     let spec = spec("tagger", &[("bounces", "2")]);
     let said = spec.tables(&ring, &Arc::default()).unwrap_err().to_string();
     assert!(said.contains("the topology has no layers"), "{said}");
+}
+
+#[test]
+fn codes_and_priorities_are_the_operators() {
+    let clos = Clos {
+        leaves: 3,
+        spines: 2,
+        hosts: 1,
+        parallel: 1,
+        cables: Cables::default(),
+    };
+    let clos = clos.generate().unwrap();
+    let numbers = |scheme: &str, fields: &[(&str, &str)]| {
+        let made = spec(scheme, fields).tables(&clos, &Arc::default());
+        made.map(|tables| {
+            let priorities = tables.tagging.priorities.iter();
+            let code = |tag| tables.carrier.codes[tag].get();
+            let all = priorities.map(|(tag, priority)| (code(tag), priority.get()));
+            all.collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(numbers("tagger", &[]).unwrap(), [(26, 3), (28, 4)]);
+    for scheme in ["tagger", "ttl", "df-fi"] {
+        let fields = [("codes", "[40]"), ("tag_priorities", "[6]")];
+        let first = numbers(scheme, &fields).unwrap()[0];
+        assert_eq!(first, (40, 6), "{scheme}");
+    }
+    let three = [("codes", "[1, 2, 3]")];
+    let said = numbers("tagger", &three).unwrap_err().to_string();
+    assert!(
+        said.contains("3 codes are given, but the number of tags of this plan is 2"),
+        "{said}"
+    );
+    let three = [("tag_priorities", "[1, 2, 3]")];
+    let said = numbers("tagger", &three).unwrap_err().to_string();
+    assert!(said.contains("3 priorities are given"), "{said}");
 }
 
 #[test]

@@ -139,13 +139,7 @@ pub fn virtual_lanes(
         .options
         .insert("most-loaded-link".to_owned(), load.to_string());
     let tables = Tables::failover_only(topology.clone(), provenance, failover);
-    Ok(with_tags(
-        tables,
-        "lanes",
-        tagged,
-        routed.count.at_least,
-        options,
-    ))
+    with_tags(tables, "lanes", tagged, routed.count.at_least, options)
 }
 
 /// The rules of all first switches: ports of the whole way, and the lane.
