@@ -2,24 +2,24 @@
 
 mod page;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use clap::Args;
 use plan::Tables;
 use quantities::Bytes;
 use schemes::TaggerOptions;
 use serde::Serialize;
+use sonic::ConfigDb;
 use sonic::audit::{AuditReport, Fabric, Routing, audit};
-use sonic::{ConfigDb, ConfigError};
 use topology::Topology;
 use topology::import::{self, ImportOptions, Imported};
 use topology::routes::{RoutePolicy, parse_routes};
 
 use super::fault::{Context, Fault, Status};
+use super::folder;
 use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use super::{fault, folder};
 use measure::timed;
 
 /// Arguments of `switchwright audit`.
@@ -72,7 +72,8 @@ impl Audit {
             for note in &part.notes {
                 terminal.note(format!("note: {note}"));
             }
-            let configs = self.configs(&part.topology, &files, &owners)?;
+            let read = |file: &import::NamedText| sonic::read(&file.name, &file.text);
+            let configs = folder::of_switches(&self.folder, &part.topology, &files, &owners, read)?;
             let listed = listed
                 .as_deref()
                 .map(|routes| of_part(routes, &parts, number));
@@ -100,31 +101,6 @@ impl Audit {
         match report.findings.is_empty() && report.cbd_free == Some(true) {
             true => Ok(()),
             false => Err(Fault::shown(Status::Failed)),
-        }
-    }
-
-    /// The configurations in the order of the switches.
-    fn configs(
-        &self,
-        topology: &Topology,
-        files: &[import::NamedText],
-        owners: &BTreeMap<String, usize>,
-    ) -> Result<Vec<ConfigDb>, Fault> {
-        let mut configs = Vec::new();
-        let mut faults = Vec::new();
-        for switch in topology.switches() {
-            let Some(file) = owners.get(&switch.name).and_then(|at| files.get(*at)) else {
-                let problem = format!("there is no config_db.json of `{}`", switch.name);
-                return Err(Fault::input(format!("{}: {problem}", self.folder)));
-            };
-            match sonic::read(&file.name, &file.text) {
-                Ok(config) => configs.push(config),
-                Err(ConfigError(found)) => faults.extend(found),
-            }
-        }
-        match faults.is_empty() {
-            true => Ok(configs),
-            false => Err(Fault::input(fault::chain(&ConfigError(faults)))),
         }
     }
 

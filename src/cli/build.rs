@@ -1,5 +1,6 @@
 //! `switchwright build`: a plan becomes a directory with program, entries and report.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
@@ -13,12 +14,15 @@ use p4gen::targets::{
 };
 use plan::{CheckedPlan, Verdict};
 use serde::Serialize;
+use sonic::Base;
+use topology::Topology;
+use topology::import;
 
-use super::check;
-use super::fault::{Fault, Status};
+use super::fault::{self, Fault, Status};
 use super::given::Given;
 use super::terminal::{self, Terminal};
 use super::words::counted;
+use super::{check, folder};
 use measure::timed;
 
 /// Arguments of `switchwright build`.
@@ -53,6 +57,11 @@ pub(super) struct Build {
     /// For SONiC: what becomes of the PFC watchdog.
     #[arg(long, value_enum, default_value_t = Watchdog::Off)]
     watchdog: Watchdog,
+    /// For SONiC: put the tags beside the configurations that the switches have: a folder with the
+    /// config_db.json of every switch, or one file for all. Their classes, queues, schedulers and
+    /// other tables stay; rows that contradict the plan are refused.
+    #[arg(long, value_name = "CONFIG_DB")]
+    merge: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -160,7 +169,7 @@ impl Build {
         };
         if !matches!(self.target, TargetName::Sonic) {
             let reason = "without `--target sonic`: it is about switches under SONiC";
-            given.refuse_all(&["platform", "watchdog"], reason)?;
+            given.refuse_all(&["platform", "watchdog", "merge"], reason)?;
         }
         if !matches!(self.target, TargetName::V1model) {
             let reason = "with this target, whose entries have one format";
@@ -189,6 +198,10 @@ impl Build {
                 Watchdog::Off => sonic::Watchdog::Off,
                 Watchdog::Net => sonic::Watchdog::Net,
             },
+            bases: match &self.merge {
+                Some(path) => bases(path, plan.topology(), terminal)?,
+                None => BTreeMap::new(),
+            },
             formats: Formats::new(self.formats.iter().map(|name| name.format())),
         };
         let formats = options.formats.clone();
@@ -211,6 +224,36 @@ impl Build {
             describe(&report, &formats, &self.output, seconds)
         })
     }
+}
+
+/// The configurations that tags are put beside, by switch.
+///
+/// # Errors
+/// A switch without a configuration, or what is wrong with one.
+fn bases(
+    path: &str,
+    topology: &Topology,
+    terminal: &Terminal,
+) -> Result<BTreeMap<String, Base>, Fault> {
+    let names = || topology.switches().iter().map(|switch| switch.name.clone());
+    if !Path::new(path).is_dir() {
+        let text = terminal::read(path)?;
+        let base = Base::read(path, &text, true);
+        let base = base.map_err(|error| Fault::input(fault::chain(&error)))?;
+        return Ok(names().map(|name| (name, base.clone())).collect());
+    }
+    let files = folder::json_files(path)?;
+    let owners = import::configurations(&files);
+    let known: BTreeSet<String> = names().collect();
+    for other in owners.keys().filter(|name| !known.contains(*name)) {
+        terminal.note(format!(
+            "note: the plan has no switch `{other}`: its configuration is left out"
+        ));
+    }
+    let read =
+        |file: &import::NamedText| Base::read(&format!("{path}/{}", file.name), &file.text, false);
+    let made = folder::of_switches(path, topology, &files, &owners, read)?;
+    Ok(names().zip(made).collect())
 }
 
 /// Builds with progress.

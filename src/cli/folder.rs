@@ -1,16 +1,49 @@
 //! A folder of JSON files that a fabric's switches wrote.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use sonic::ConfigError;
+use topology::Topology;
 use topology::import::NamedText;
 
-use super::fault::{Context, Fault};
+use super::fault::{self, Context, Fault};
 
 /// How deep folders are looked through,
 const DEPTH_MAX: usize = 8;
 /// and how many files there may be.
 const FILES_MAX: usize = 20_000;
+
+/// What `read` makes of the configuration of every switch, in their order. `owners` says which of
+/// the files is whose ([`import::configurations`]).
+///
+/// # Errors
+/// A switch without a file, or every fault that was found.
+pub(super) fn of_switches<T>(
+    folder: &str,
+    topology: &Topology,
+    files: &[NamedText],
+    owners: &BTreeMap<String, usize>,
+    read: impl Fn(&NamedText) -> Result<T, ConfigError>,
+) -> Result<Vec<T>, Fault> {
+    let mut made = Vec::new();
+    let mut faults = Vec::new();
+    for switch in topology.switches() {
+        let Some(file) = owners.get(&switch.name).and_then(|at| files.get(*at)) else {
+            let problem = format!("there is no config_db.json of `{}`", switch.name);
+            return Err(Fault::input(format!("{folder}: {problem}")));
+        };
+        match read(file) {
+            Ok(config) => made.push(config),
+            Err(ConfigError(found)) => faults.extend(found),
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(made),
+        false => Err(Fault::input(fault::chain(&ConfigError(faults)))),
+    }
+}
 
 /// All JSON files below a folder, by path.
 ///

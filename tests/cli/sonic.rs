@@ -150,6 +150,84 @@ fn codes_and_priorities_are_the_operators() {
     }
 }
 
+/// Tags beside the configurations of switches, for a folder and for one file; merging again changes
+/// nothing.
+#[test]
+fn tags_are_put_beside_the_configurations_of_switches() {
+    let folder = fabric(1);
+    let at = folder.path();
+    for switch in ["leaf1", "leaf2", "leaf3", "leaf4", "spine1", "spine2"] {
+        edit(at, switch, |config| {
+            config["SCHEDULER"] = json!({"scheduler.0": {"type": "STRICT"}});
+            config["DSCP_TO_TC_MAP"] = json!({"AZURE": {"0": "0", "48": "6"}});
+            config["TC_TO_QUEUE_MAP"] = json!({"AZURE": {"0": "0", "6": "6"}});
+            config["TC_TO_PRIORITY_GROUP_MAP"] = json!({"AZURE": {"0": "0", "6": "0"}});
+            config.as_object_mut().unwrap().remove("TC_TO_DSCP_MAP");
+            for row in config["PORT_QOS_MAP"].as_object_mut().unwrap().values_mut() {
+                *row = json!({"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "tc_to_pg_map": "AZURE"});
+            }
+        });
+    }
+    done(
+        at,
+        "build plan.json --target sonic --merge fabric/switches -o once",
+    );
+    done(at, "audit once");
+    done(at, "audit once --routes any");
+    let config = |name: &str| -> Value {
+        let path = at.join(name).join("switches/leaf1/config_db.json");
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let once = config("once");
+    assert_eq!(once["SCHEDULER"]["scheduler.0"]["type"], "STRICT");
+    let port = &once["PORT_QOS_MAP"]["Ethernet0"];
+    let bound = |field: &str| port[field].as_str().unwrap();
+    let map = &once["DSCP_TO_TC_MAP"][bound("dscp_to_tc_map")];
+    assert_eq!(
+        (&map["48"], port["pfc_enable"].as_str()),
+        (&json!("6"), Some("3,4"))
+    );
+    assert_eq!(once["TC_TO_QUEUE_MAP"][bound("tc_to_queue_map")]["6"], "6");
+    assert!(map["26"].is_string() && map["28"].is_string());
+    done(
+        at,
+        "build plan.json --target sonic --merge once/switches -o again",
+    );
+    assert_eq!(config("again"), once);
+    // The embedded switches run what was merged.
+    let walk = done(at, "trace once --from h1 --to h8 --json");
+    let walk: Value = serde_json::from_str(&walk).unwrap();
+    assert_eq!(walk["hops"][0]["eg_prio"], 3, "{walk}");
+    // A code in a class of the operator's is refused, and nothing is left behind.
+    done(at, "plan clos.json --codes 48 -o cnp.json");
+    let output = run(
+        at,
+        "build cnp.json --target sonic --merge fabric/switches -o new",
+    );
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(
+        words.contains("leaf1/config_db.json: table DSCP_TO_TC_MAP, key `AZURE.48`"),
+        "{words}"
+    );
+    assert!(
+        words.contains("--codes") && !at.join("new").exists(),
+        "{words}"
+    );
+    // One file for all switches.
+    let shared = json!({
+        "DSCP_TO_TC_MAP": {"AZURE": {"48": "6"}},
+        "TC_TO_QUEUE_MAP": {"AZURE": {"0": "0", "6": "6"}},
+    });
+    fs::write(at.join("qos.json"), shared.to_string()).unwrap();
+    done(
+        at,
+        "build plan.json --target sonic --merge qos.json -o shared",
+    );
+    done(at, "audit shared");
+    assert_eq!(config("shared")["TC_TO_QUEUE_MAP"]["AZURE"]["6"], "6");
+}
+
 #[test]
 fn a_fabric_in_parts_is_audited_part_by_part() {
     let folder = fabric(1);

@@ -23,6 +23,9 @@ use crate::platform::{HIGHEST_DSCP, Platform};
 /// The traffic class of everything that is not lossless.
 pub const LOSSY_TC: u8 = 0;
 
+/// The resource that a [`Shortage`] of traffic classes names.
+pub(crate) const TRAFFIC_CLASSES: &str = "traffic classes";
+
 /// The maps of one switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchMaps {
@@ -308,7 +311,7 @@ pub fn assign(
     let classes = |need| {
         let mend =
             "plan with fewer bounces or classes, or name a platform that has more (`--platform`)";
-        short("traffic classes", need, limit as u64, mend)
+        short(TRAFFIC_CLASSES, need, limit as u64, mend)
     };
     if platform.acl_rules == 0 {
         return Err(classes(need));

@@ -17,16 +17,16 @@ use crate::write::{Names, acl_key};
 
 /// The name of maps that know no tags.
 const PLAIN: &str = "PLAIN";
-const LOSSLESS_POOL: &str = "ingress_lossless_pool";
-const EGRESS_LOSSLESS_POOL: &str = "egress_lossless_pool";
+pub(crate) const LOSSLESS_POOL: &str = "ingress_lossless_pool";
+pub(crate) const EGRESS_LOSSLESS_POOL: &str = "egress_lossless_pool";
 const EGRESS_LOSSY_POOL: &str = "egress_lossy_pool";
 const LOSSY_PROFILE: &str = "ingress_lossy_profile";
-const EGRESS_LOSSLESS_PROFILE: &str = "egress_lossless_profile";
+pub(crate) const EGRESS_LOSSLESS_PROFILE: &str = "egress_lossless_profile";
 const EGRESS_LOSSY_PROFILE: &str = "egress_lossy_profile";
 
 /// A lossless priority group is paused when it has used half of what is free (alpha 1/2, as
 /// `simulate` has it) ...
-const LOSSLESS_THRESHOLD: i32 = -1;
+pub(crate) const LOSSLESS_THRESHOLD: i32 = -1;
 /// ... and a lossy one may use eight times what is free.
 const LOSSY_THRESHOLD: i32 = 3;
 /// The priority of the first ACL rule; no two rules match the same packet.
@@ -144,6 +144,27 @@ pub fn without_tags(plan: &CheckedPlan, switch: SwitchId) -> ConfigDb {
     config
 }
 
+/// The rows of ACL rules.
+pub(crate) fn acl_rules(
+    plan: &CheckedPlan,
+    switch: SwitchId,
+    rules: &[assign::Rule],
+) -> Vec<AclRule> {
+    let name = |port: &PortId| interface(plan.topology(), switch, *port);
+    let names = |ports: &BTreeSet<PortId>| ports.iter().map(name).collect();
+    let made = (1..).zip(rules).map(|(number, rule)| AclRule {
+        name: acl_key(number),
+        priority: ACL_PRIORITY,
+        in_ports: names(&rule.in_ports),
+        out_ports: names(&rule.out_ports),
+        dscp: rule.dscp,
+        tc: rule.tc,
+    });
+    let mut rows: Vec<AclRule> = made.collect();
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows
+}
+
 struct Build<'a> {
     plan: &'a CheckedPlan,
     switch: SwitchId,
@@ -230,21 +251,7 @@ impl Build<'_> {
         self.config
             .maps
             .insert(MapKind::PfcToPriorityGroup, Default::default());
-        self.rules(&maps.rules);
-    }
-
-    fn rules(&mut self, rules: &[assign::Rule]) {
-        let names = |ports: &BTreeSet<PortId>| ports.iter().map(|p| self.name(*p)).collect();
-        let made = (1..).zip(rules).map(|(number, rule)| AclRule {
-            name: acl_key(number),
-            priority: ACL_PRIORITY,
-            in_ports: names(&rule.in_ports),
-            out_ports: names(&rule.out_ports),
-            dscp: rule.dscp,
-            tc: rule.tc,
-        });
-        self.config.acl = made.collect();
-        self.config.acl.sort_by(|a, b| a.name.cmp(&b.name));
+        self.config.acl = acl_rules(self.plan, self.switch, &maps.rules);
     }
 
     /// Headroom for every port and lossless priority (TaggerDraft section 3.3); the rest is shared.

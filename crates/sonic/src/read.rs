@@ -436,14 +436,14 @@ impl<'a> Reader<'a> {
 
 /// The ports that a key names: SONiC's templates write a key without any for a device without
 /// neighbours.
-fn ports_of(key: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn ports_of(key: &str) -> impl Iterator<Item = &str> {
     key.split(',')
         .map(str::trim)
         .filter(|port| !port.is_empty())
 }
 
 /// The name in a reference: `AZURE`, or `[DSCP_TO_TC_MAP|AZURE]` as older configurations have it.
-fn reference(text: &str) -> String {
+pub(crate) fn reference(text: &str) -> String {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
     inner.rsplit('|').next().unwrap_or(inner).to_owned()
 }

@@ -10,12 +10,14 @@ use crate::tables::{ConfigDb, MapKind, NumberMap};
 /// The group of `CABLE_LENGTH` that SONiC's buffer manager reads.
 const CABLE_GROUP: &str = "AZURE";
 /// The table of our ACL rules, and its type.
-const ACL_TABLE: &str = "SWITCHWRIGHT";
-const ACL_TYPE: &str = "SWITCHWRIGHT_TC";
+pub(crate) const ACL_TABLE: &str = "SWITCHWRIGHT";
+pub(crate) const ACL_TYPE: &str = "SWITCHWRIGHT_TC";
+/// What the names of maps of ours have in them.
+pub(crate) const MARK: &str = "SWITCHWRIGHT";
 
 /// Tables that say what the device is and what it is plugged into. They are in the whole
 /// configuration and not in the patch: a running switch has its own.
-const OF_THE_DEVICE: [&str; 3] = ["DEVICE_METADATA", "PORT", "DEVICE_NEIGHBOR"];
+pub(crate) const OF_THE_DEVICE: [&str; 3] = ["DEVICE_METADATA", "PORT", "DEVICE_NEIGHBOR"];
 
 /// All tables, as `config_db.json` has them.
 #[must_use]
@@ -251,14 +253,14 @@ pub(crate) fn acl_key(number: usize) -> String {
 
 /// Names for maps: equal maps share one.
 pub(crate) struct Names {
-    prefix: &'static str,
+    prefix: String,
     names: BTreeMap<NumberMap, String>,
 }
 
 impl Names {
-    pub(crate) fn new(prefix: &'static str) -> Self {
+    pub(crate) fn new(prefix: impl Into<String>) -> Self {
         Self {
-            prefix,
+            prefix: prefix.into(),
             names: BTreeMap::new(),
         }
     }

@@ -45,6 +45,11 @@ fn fixtures() -> TempDir {
     write("empty", "");
     write("garbage", "\u{0}\u{1}garbage");
     write("array.json", "[1, 2]");
+    write("dscps.json", r#"{"DSCP_TO_TC_MAP": {"M": {"64": "1"}}}"#);
+    write(
+        "voice.json",
+        r#"{"DSCP_TO_TC_MAP": {"M": {"46": "3"}}, "TC_TO_QUEUE_MAP": {"M": {"0": "0", "3": "3"}}}"#,
+    );
     write("cut.json", &good("clos.json")[..300]);
     write("other.json", "{\"name\": \"something else\"}");
     let twice = good("clos.json").replace("\"leaf2\"", "\"leaf1\"");

@@ -149,6 +149,8 @@ fn fixtures(at: &Path) {
     std::os::unix::fs::symlink(labs, at.join("labs")).unwrap();
     fs::write(at.join("loose.p4"), "const bit<8> X=1 ;\n").unwrap();
     fs::write(at.join("ports.json"), "{\"leaf1\": {\"1\": 128}}").unwrap();
+    let queues = "{\"SCHEDULER\": {\"scheduler.0\": {\"type\": \"DWRR\", \"weight\": \"14\"}}}";
+    fs::write(at.join("qos.json"), queues).unwrap();
 }
 
 /// All files below a folder, by path.

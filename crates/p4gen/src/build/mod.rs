@@ -88,6 +88,12 @@ pub enum BuildError {
         /// What can be done.
         mend: &'static str,
     },
+    /// An operator's configuration contradicts the plan.
+    #[error("tags do not go beside the configuration:\n{0}")]
+    Collision(sonic::ConfigError),
+    /// The audit finds fault with configurations in which tags stand beside the operator's.
+    #[error("tags do not go beside the configurations: the audit finds {0}")]
+    Merged(String),
     /// A configuration fitted, and does not any more, or an audit does not agree with the plan.
     #[error("maps: {0}; this is a bug of Switchwright")]
     Maps(String),
@@ -134,9 +140,12 @@ impl BuildError {
             Self::Refused(_) | Self::LosslessFailover { .. } | Self::Unmapped { .. } => {
                 BuildFault::Target
             }
-            Self::Directory(_) | Self::Routes(_) | Self::Header(_) | Self::NoSuchSwitch(_) => {
-                BuildFault::Input
-            }
+            Self::Directory(_)
+            | Self::Routes(_)
+            | Self::Header(_)
+            | Self::NoSuchSwitch(_)
+            | Self::Collision(_)
+            | Self::Merged(_) => BuildFault::Input,
             _ => BuildFault::Bug,
         }
     }
@@ -166,6 +175,9 @@ pub struct BuildOptions {
     pub device_ports: DevicePorts,
     /// Under SONiC: what becomes of the PFC watchdog.
     pub watchdog: sonic::Watchdog,
+    /// Under SONiC: the configurations that tags are put beside, by switch; every switch has one,
+    /// or none has.
+    pub bases: BTreeMap<String, sonic::Base>,
     /// For v1model: the formats in which entries are written.
     pub formats: Formats,
 }
@@ -176,6 +188,7 @@ impl Default for BuildOptions {
             version: DEFAULT_VERSION,
             device_ports: DevicePorts::default(),
             watchdog: sonic::Watchdog::default(),
+            bases: BTreeMap::new(),
             formats: Formats::default(),
         }
     }
@@ -186,6 +199,7 @@ impl From<TargetError> for BuildError {
         match error {
             TargetError::Entries(error) => error.into(),
             TargetError::Json(error) => Self::Json(error),
+            TargetError::Merged(error) => Self::Merged(error),
             // Refused before, or it is our bug.
             TargetError::Sonic(_) | TargetError::Audit(_) => Self::Maps(error.to_string()),
         }
@@ -297,6 +311,7 @@ fn mapped(
     plan: &CheckedPlan,
     target: &Capabilities,
     platform: &'static sonic::Platform,
+    bases: &BTreeMap<String, sonic::Base>,
 ) -> Result<(), BuildError> {
     match targets::sonic::unmapped(plan) {
         Some((what, mend)) => Err(BuildError::Unmapped {
@@ -304,7 +319,10 @@ fn mapped(
             what,
             mend,
         }),
-        None => refuse(targets::sonic::refusals(target.target, platform, plan)),
+        None => {
+            let found = targets::sonic::refusals(target.target, platform, plan, bases);
+            refuse(found.map_err(BuildError::Collision)?)
+        }
     }
 }
 
@@ -321,7 +339,7 @@ impl<'a> ProgramWithEntries<'a> {
     ) -> Result<Self, BuildError> {
         let capabilities = target.capabilities();
         if let Some(platform) = capabilities.maps {
-            mapped(plan, capabilities, platform)?;
+            mapped(plan, capabilities, platform, &options.bases)?;
         }
         lossless_failover(plan, capabilities)?;
         let features = ProgramFeatures::on(plan, capabilities);
@@ -361,6 +379,7 @@ impl<'a> ProgramWithEntries<'a> {
         let source = EntrySource {
             version: self.options.version,
             device_ports: &self.options.device_ports,
+            bases: Some(&self.options.bases),
             ..EntrySource::new(
                 self.plan,
                 self.target.capabilities(),
@@ -400,6 +419,7 @@ impl<'a> ProgramWithEntries<'a> {
             index: &index,
             files: &files,
             watchdog: self.options.watchdog,
+            bases: &self.options.bases,
             formats: &self.options.formats,
         };
         let switches = self.each_switch(|switch| self.write_switch(&build, switch, staging))?;

@@ -9,6 +9,8 @@ mod p4_names;
 pub mod summary;
 pub mod tagger;
 
+use std::collections::BTreeMap;
+
 use plan::CheckedPlan;
 use serde::Serialize;
 use topology::SwitchId;
@@ -95,6 +97,8 @@ pub struct EntrySource<'a> {
     /// Which device port stands behind a port of the plan; on targets that have the plan's numbers
     /// nothing asks.
     pub device_ports: &'a DevicePorts,
+    /// Under SONiC: the configurations that tags are put beside, by switch.
+    pub bases: Option<&'a BTreeMap<String, sonic::Base>>,
 }
 
 impl<'a> EntrySource<'a> {
@@ -114,7 +118,13 @@ impl<'a> EntrySource<'a> {
             forwarding,
             version: DEFAULT_VERSION,
             device_ports: &SAME,
+            bases: None,
         }
+    }
+
+    /// The configuration that the tags of a switch are put beside.
+    fn base(&self, switch: SwitchId) -> Option<&'a sonic::Base> {
+        self.bases?.get(&self.plan.topology().switch(switch).name)
     }
 
     /// The ports of a switch as its device numbers them.

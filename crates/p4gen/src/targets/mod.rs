@@ -6,6 +6,8 @@ pub mod sonic;
 pub mod tofino;
 pub mod v1model;
 
+use std::collections::BTreeMap;
+
 use p4runtime::P4InfoIndex;
 use p4runtime::p4::config::v1::P4Info;
 use plan::{CheckedPlan, Tables};
@@ -98,6 +100,8 @@ pub struct Build<'a> {
     pub files: &'a ProgramFiles,
     /// Under SONiC: what becomes of the PFC watchdog.
     pub watchdog: ::sonic::Watchdog,
+    /// Under SONiC: the configurations that tags are put beside, by switch.
+    pub bases: &'a BTreeMap<String, ::sonic::Base>,
     /// For v1model: the formats of entries.
     pub formats: &'a Formats,
 }
@@ -133,9 +137,12 @@ pub enum TargetError {
     /// Entries do not fit the program.
     #[error(transparent)]
     Entries(#[from] EntriesError),
-    /// A switch has too little for its configuration.
+    /// A switch has no configuration.
     #[error(transparent)]
-    Sonic(#[from] ::sonic::Shortage),
+    Sonic(#[from] ::sonic::MergeError),
+    /// The audit of configurations with an operator's rows finds something.
+    #[error("{0}")]
+    Merged(String),
     /// The audit of the configurations does not show what the plan promises.
     #[error("the audit of the configurations: {0}")]
     Audit(String),

@@ -5,6 +5,7 @@
 mod audited;
 mod buildimage;
 mod faults;
+mod merged;
 mod mgmt;
 mod mutated;
 mod schema;

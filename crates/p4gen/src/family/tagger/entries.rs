@@ -59,6 +59,7 @@ pub(super) fn generate(
         ports: source.ports(switch).map_err(unfit)?,
         names: RewriteNames::of(source.target.architecture),
         platform: source.target.maps,
+        base: source.base(switch),
         version: None,
         to: Writer::new(source.layout, &topology.switch(switch).name),
     };
@@ -97,6 +98,7 @@ pub(in crate::family) fn add_tags<'a>(
         ports: source.ports(switch)?,
         names: RewriteNames::of(source.target.architecture),
         platform: None,
+        base: None,
         version: Some(source.version),
         to,
     };
@@ -137,6 +139,8 @@ struct Build<'a> {
     names: RewriteNames,
     /// What the switch has for maps, where they take the place of rules.
     platform: Option<&'static Platform>,
+    /// The configuration that tags are put beside.
+    base: Option<&'a sonic::Base>,
     /// The version that rules belong to, if they have one.
     version: Option<u8>,
     to: Writer<'a>,
@@ -347,9 +351,10 @@ impl Build<'_> {
         let platform = self
             .platform
             .ok_or(Problem::Maps("there are none".into()))?;
-        let config = sonic::configure(self.plan, self.switch, &sonic::Options::on(platform));
+        let options = sonic::Options::on(platform);
+        let config = sonic::configuration(self.plan, self.switch, &options, self.base);
         let config = config.map_err(|e| unmapped(&e))?;
-        let text = serde_json::Value::Object(sonic::write::tables(&config)).to_string();
+        let text = serde_json::Value::Object(config.tables).to_string();
         let name = &self.plan.topology().switch(self.switch).name;
         let read = sonic::read(name, &text).map_err(|e| unmapped(&e))?;
         let topology = self.plan.topology();

@@ -3,9 +3,11 @@
 //! that is SONiC's pipeline as far as lossless traffic goes, with its entries made from that
 //! configuration: what `trace`, `simulate` and `emulate` run.
 
-use ::sonic::Platform;
+use std::collections::BTreeMap;
+
 use ::sonic::audit::{Fabric, Routing, audit};
 use ::sonic::platform::{GENERIC_8TC, GENERIC_8TC_ACL, GENERIC_16TC, GENERIC_16TC_ACL};
+use ::sonic::{ConfigError, Configuration, MergeError, Platform};
 use p4runtime::p4::config::v1::P4Info;
 use plan::{CarrierKind, CheckedPlan};
 use serde_json::Value;
@@ -109,17 +111,30 @@ pub(crate) fn unmapped(plan: &CheckedPlan) -> Option<(&'static str, &'static str
 }
 
 /// What a platform lacks for a plan: of each resource the switch that needs most.
+///
+/// # Errors
+/// The rows of operators' configurations that contradict the plan.
 pub(crate) fn refusals(
     target: &'static str,
     platform: &'static Platform,
     plan: &CheckedPlan,
-) -> Vec<Refusal> {
+    bases: &Bases,
+) -> Result<Vec<Refusal>, ConfigError> {
     let options = ::sonic::Options::on(platform);
     let mut worst: Vec<Refusal> = Vec::new();
     let topology = plan.topology();
-    let short =
-        |switch: SwitchId| Some((switch, ::sonic::configure(plan, switch, &options).err()?));
-    for (switch, shortage) in topology.switch_ids().filter_map(short) {
+    let (mut short, mut faults) = (Vec::new(), Vec::new());
+    for switch in topology.switch_ids() {
+        match configured(plan, switch, &options, bases) {
+            Ok(_) => {}
+            Err(MergeError::Shortage(shortage)) => short.push((switch, shortage)),
+            Err(MergeError::Collision(ConfigError(found))) => faults.extend(found),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(ConfigError(faults));
+    }
+    for (switch, shortage) in short {
         let known = worst
             .iter_mut()
             .find(|known| known.resource == shortage.resource);
@@ -142,7 +157,21 @@ pub(crate) fn refusals(
             None => worst.push(refusal),
         }
     }
-    worst
+    Ok(worst)
+}
+
+/// The configurations that tags are put beside, by switch.
+type Bases = BTreeMap<String, ::sonic::Base>;
+
+/// The configuration of a switch, beside the operator's if there is one.
+fn configured(
+    plan: &CheckedPlan,
+    switch: SwitchId,
+    options: &::sonic::Options,
+    bases: &Bases,
+) -> Result<Configuration, MergeError> {
+    let base = bases.get(&plan.topology().switch(switch).name);
+    ::sonic::configuration(plan, switch, options, base)
 }
 
 impl Sonic {
@@ -155,12 +184,20 @@ impl Sonic {
 }
 
 /// Audits the configurations of a plan as `audit` reads them, whatever way packets take.
-fn audited(plan: &CheckedPlan, options: &::sonic::Options) -> Result<(), TargetError> {
+fn audited(
+    plan: &CheckedPlan,
+    options: &::sonic::Options,
+    bases: &Bases,
+) -> Result<(), TargetError> {
+    let refused = |problem: String| match bases.is_empty() {
+        true => TargetError::Audit(problem),
+        false => TargetError::Merged(problem),
+    };
     let topology = plan.topology();
     let mut configs = Vec::new();
     for switch in topology.switch_ids() {
-        let config = ::sonic::configure(plan, switch, options)?;
-        let text = Value::Object(::sonic::write::tables(&config)).to_string();
+        let config = configured(plan, switch, options, bases)?;
+        let text = Value::Object(config.tables).to_string();
         let name = &topology.switch(switch).name;
         let read = ::sonic::read(name, &text);
         configs.push(read.map_err(|error| TargetError::Audit(error.to_string()))?);
@@ -172,16 +209,12 @@ fn audited(plan: &CheckedPlan, options: &::sonic::Options) -> Result<(), TargetE
     };
     let report = audit(&fabric, Routing::Any);
     if let Some(finding) = report.findings.first() {
-        return Err(TargetError::Audit(finding.to_string()));
+        return Err(refused(finding.to_string()));
     }
     match report.cbd_free {
         Some(true) => Ok(()),
-        Some(false) => Err(TargetError::Audit(
-            "buffers can wait for each other".to_owned(),
-        )),
-        None => Err(TargetError::Audit(
-            report.cbd_free_unknown.unwrap_or_default(),
-        )),
+        Some(false) => Err(refused("buffers can wait for each other".to_owned())),
+        None => Err(refused(report.cbd_free_unknown.unwrap_or_default())),
     }
 }
 
@@ -201,9 +234,8 @@ impl Target for Sonic {
         entries: &SwitchEntries,
     ) -> Result<Vec<File>, TargetError> {
         let options = self.options(build);
-        let config = ::sonic::configure(build.plan, files.id(), &options)?;
-        let tables = Value::Object(::sonic::write::tables(&config));
-        let patch = ::sonic::write::patch(&config);
+        let config = configured(build.plan, files.id(), &options, build.bases)?;
+        let (tables, patch) = (Value::Object(config.tables), config.patch);
         let request = write_request::write_text(entries, build.index)?;
         Ok(vec![
             File::new(files.config_db_json(), json(&tables)?),
@@ -219,7 +251,7 @@ impl Target for Sonic {
         build: &Build<'_>,
         _switches: &[BuiltSwitch],
     ) -> Result<Vec<File>, TargetError> {
-        audited(build.plan, &self.options(build))?;
+        audited(build.plan, &self.options(build), build.bases)?;
         Ok(Vec::new())
     }
 
