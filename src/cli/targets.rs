@@ -43,7 +43,7 @@ impl Targets {
         };
         terminal.result(&figures, || match self.names.is_empty() {
             true => list(&figures.targets),
-            false => figures.targets.iter().map(|one| describe(one)).collect(),
+            false => figures.targets.iter().map(describe).collect(),
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use quantities::{Bytes, PortId, Priority};
+use quantities::{Bytes, PortId};
 use schemes::TaggerOptions;
 use schemes::failover::{FailoverOptions, FailoverScheme, Method, failover, lossless_failover};
 use topology::generate::{Cables, Clos, Ring};

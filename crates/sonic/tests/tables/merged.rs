@@ -328,6 +328,9 @@ fn the_patch_names_the_tables_that_change() {
     );
 }
 
+/// A change of an operator's configuration.
+type Change = Box<dyn Fn(&mut Value)>;
+
 #[test]
 fn what_collides_is_refused_with_table_key_and_both_values() {
     let plan = bounces(&clos(), 1);
@@ -346,7 +349,7 @@ fn what_collides_is_refused_with_table_key_and_both_values() {
             *at = value.clone();
         }
     };
-    let cases: Vec<(Box<dyn Fn(&mut Value)>, &[&str])> = vec![
+    let cases: Vec<(Change, &[&str])> = vec![
         // Lossless traffic of another kind in a priority of the plan.
         (
             Box::new(|given: &mut Value| {
