@@ -294,7 +294,7 @@ flows:
   - { name: through, from: h1, to: h3 }
   - { name: beside, from: h2, to: h4, rate: 10Gbps }
 events:
-  - { at: 500us, pause: { host: h3, priority: 1, lasts: 5ms } }
+  - { at: 500us, pause: { host: h3, priority: 3, lasts: 5ms } }
 ";
 
 /// An emulation of four hosts that others look into, until it is dropped.
@@ -367,7 +367,7 @@ fn pfc_frames_on_the_wire_are_read_as_such_by_tshark() {
         "eth.dst",
         "macc.opcode",
         "macc.cbfc.enbv",
-        "macc.cbfc.pause_time.c1",
+        "macc.cbfc.pause_time.c3",
     ];
     let mut tshark = Command::new(&under.fabric[0]);
     tshark
@@ -393,7 +393,7 @@ fn pfc_frames_on_the_wire_are_read_as_such_by_tshark() {
     );
     assert_eq!(
         u32::from_str_radix(first[2].trim_start_matches("0x"), 16),
-        Ok(0b10)
+        Ok(0b1000)
     );
     assert!(["65535", "0xffff"].contains(&first[3]), "{first:?}");
     // The switch that they told to stop says so, and the one that told it.
@@ -621,7 +621,7 @@ fn a_switch_process_is_lossless_and_tells_its_status() {
     // What was said, and 20 ms at 10 Mb/s.
     assert_eq!(two["headroom"], 9_000 + 25_000, "{status}");
     let (code, text, _) = run(at, &["status", "--admin", "a.sock"]);
-    assert!(code == 0 && text.contains("headroom"), "{text}");
+    assert!(code == 0 && text.contains("HEADROOM"), "{text}");
     drop(running);
     assert_eq!(
         run(at, &["status", "--admin", "a.sock"]).0,

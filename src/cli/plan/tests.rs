@@ -90,8 +90,8 @@ fn every_argument_of_plan_is_a_field_of_a_request() {
     let rest: Vec<&str> = names
         .filter(|name| !OF_THE_COMMAND.contains(name) && !listed(name))
         .collect();
-    // A scenario must not depend on the speed of a machine.
-    assert_eq!(rest, ["scheme", "time_limit"]);
+    // A scenario must not depend on the speed of a machine, and says all of its network.
+    assert_eq!(rest, ["scheme", "time_limit", "strict"]);
     let timed = serde_json::from_str::<PlanSpec>(r#"{"algorithm": "optimal", "time_limit": 3}"#);
     assert!(timed.is_err());
 }

@@ -70,13 +70,14 @@ fn plans() -> Vec<CheckedPlan> {
                     } else {
                         Algorithm::SingleValued
                     };
-                    // Numbers by convention, and numbers that somebody has chosen.
+                    // Numbers by convention, and numbers that somebody has chosen, where there
+                    // are two tags.
                     let numbers = match form {
-                        RuleForm::Exact => TagNumbers {
+                        RuleForm::Exact if layered => TagNumbers {
                             codes: vec![TagCode::new(5), TagCode::new(6)],
                             priorities: vec![Priority::new(6), Priority::new(1)],
                         },
-                        RuleForm::PortSets => TagNumbers::default(),
+                        RuleForm::Exact | RuleForm::PortSets => TagNumbers::default(),
                     };
                     let options = TaggerOptions {
                         algorithm: Some(algorithm),
