@@ -58,7 +58,7 @@ const PAGES = {
   "measure": ["measured/measure.html", "topo ring 6 -o ring.json", "plan ring.json --scheme plinko -o ring-plan.json", "measure ring-plan.json --out measured"],
   "demo": ["demo/deadlock.html", "demo -o demo"],
   "demo-failover": ["demo/failover.html", "demo -o demo"],
-  "reproduce": ["papers/reproduce.html", "reproduce flattened-clos.fig3 --out papers"],
+  "reproduce": ["papers/index.html", "reproduce Tagger17 clos-tags --out papers"],
 };
 
 const done = new Set();
