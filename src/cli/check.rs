@@ -277,12 +277,11 @@ pub(super) fn refuse(failure: &CheckFailure, terminal: &Terminal) -> Fault {
 /// What was shown of failover tables, in words.
 pub(super) fn describe_resilience(found: &Resilience) -> String {
     if found.walks == 0 && found.lost == 0 {
-        return "no packet was followed, for no two switches with hosts are joined by a way"
-            .to_owned();
+        return "no packet was followed: no path joins two switches with hosts".to_owned();
     }
     let stretch = found.stretch_max.unwrap_or(1.0);
     let held = format!(
-        "by {}: what has a way arrives, nothing circulates, stretch at most {stretch:.2}",
+        "by {}: every packet that has a path arrives, none circulates, stretch at most {stretch:.2}",
         counted(found.walks, "walk")
     );
     if !found.parts.is_empty() {

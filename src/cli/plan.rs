@@ -140,7 +140,7 @@ pub(super) fn describe(plan: &CheckedPlan, summary: &PlanSummary) -> String {
         .max_by_key(|h| h.per_priority)
         .map_or_else(String::new, |h| {
             format!(
-                "{} B per priority at the worst switch ({} B per port); its buffer affords {} of {} lossless priorities",
+                "{} B per priority at the worst switch ({} B per port); its buffer has room for {} of {} lossless priorities",
                 h.per_priority,
                 h.per_port_max,
                 h.affordable.min(most),

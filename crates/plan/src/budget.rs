@@ -72,7 +72,7 @@ pub struct SwitchHeadroom {
     pub per_priority: Bytes,
     /// Headroom of the port that needs most, for one priority.
     pub per_port_max: Bytes,
-    /// How many lossless priorities the buffer affords.
+    /// For how many lossless priorities the buffer has room.
     pub affordable: u64,
 }
 

@@ -60,7 +60,7 @@ pub struct PlanSummary {
     /// What of that can be used, on the switch where it is most: ports keep none for priorities
     /// that cannot come in there, whatever the routing.
     pub headroom_switch_needed: Bytes,
-    /// How many lossless priorities the buffer of the tightest switch affords.
+    /// For how many lossless priorities the buffer of the tightest switch has room.
     pub affordable_priorities: u64,
     /// The failover tables, where there are some; then `routes` counts pairs of a switch with hosts
     /// and a destination, and the rules are theirs.

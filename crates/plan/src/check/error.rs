@@ -395,7 +395,7 @@ pub enum PlanError {
         needed: Bytes,
         /// The buffer.
         available: Bytes,
-        /// How many priorities it affords.
+        /// For how many priorities it has room.
         affordable: u64,
     },
 }

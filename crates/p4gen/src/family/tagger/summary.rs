@@ -375,8 +375,8 @@ fn headroom_section(source: &Source<'_>, priorities: usize) -> Section {
     Section {
         title: "Headroom",
         text: format!(
-            "What PFC may still receive after it asked to pause, for one priority (MTU {} bytes, links as long as the \
-             topology says); of the switch's {most} lossless priorities, the buffer of {} affords so many.",
+            "The bytes that may arrive at a port after it has sent a pause, for one priority (MTU {} bytes, lengths and rates of \
+             the topology). Affordable: the number of the switch's {most} lossless priorities for which its buffer of {} has room.",
             number(budget.mtu.get()),
             bytes(budget.buffer.get())
         ),

@@ -62,7 +62,7 @@ const BMV2: Capabilities = Capabilities {
     restrictions: &[
         "BMv2 has one priority a packet, that of the queue it waits in: the priority of the arriving tag is computed \
          and counted, and no queue is accounted by it.",
-        "BMv2 neither sends nor obeys PFC: tags are right, losslessness is not to be had.",
+        "BMv2 neither sends nor obeys PFC: it writes the right tags, but lossless packets may be dropped.",
     ],
 };
 
