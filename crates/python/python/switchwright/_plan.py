@@ -184,7 +184,7 @@ class Plan:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     report = Topology.ring(6).plan().build(os.path.join(folder, "ring"))
         ...     sorted(os.listdir(os.path.join(folder, "ring")))[:3]
-        ['manifest.json', 'p4', 'plan.json']
+        ['certificate.json', 'manifest.json', 'p4']
         >>> report["entries_total"] > 30
         True
         """
