@@ -104,7 +104,7 @@ fn described(out: &Path) -> String {
     }
 }
 
-/// Digits of a commit that are told.
+/// Digits of a commit that `--version` prints.
 const DIGITS: usize = 12;
 
 /// The commit of the checkout that this is, if it is one.

@@ -4,23 +4,22 @@ mod cable;
 mod diff;
 mod read;
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use cable::CableArgs;
 use clap::{Args, Subcommand};
 use diff::DiffArgs;
+use read::Source;
 pub(super) use read::network;
 use spec::{
     BcubeSpec, CablesSpec, ClosSpec, EgftSpec, FatTreeSpec, FlattenedClosSpec, JellyfishSpec,
     Length, RowSpec, ScenarioError, Speed, TopologySpec, XpanderSpec,
 };
-use topology::import::{self, ImportError, ImportOptions, Imported};
-use topology::{AssumedOfLink, Endpoint, Fact, NodeId, Supplied, Topology, TopologyError};
+use topology::import::{ImportError, ImportOptions, Imported};
+use topology::{AssumedOfLink, Fact, Supplied, Topology, TopologyError};
 
 use super::assumed;
 use super::fault::{Context, Fault, Status, chain};
-use super::folder;
 use super::given::Given;
 use super::terminal::{self, Terminal};
 
@@ -193,9 +192,8 @@ impl LinksSpec {
         };
         let places = |fact: fn(&AssumedOfLink) -> bool| {
             let links = plain.links().iter().filter(|link| fact(&link.assumed));
-            let is_host = |end: &Endpoint| matches!(end.node, NodeId::Host(_));
-            let to_host = links.map(|link| is_host(&link.a) || is_host(&link.b));
-            to_host.fold((false, false), |(hosts, fabric), host| {
+            links.fold((false, false), |(hosts, fabric), link| {
+                let host = link.is_to_host();
                 (hosts || host, fabric || !host)
             })
         };
@@ -255,36 +253,18 @@ impl ImportArgs {
         if Path::new(&self.file).is_dir() {
             let reason = "for a folder: devices without a file are its hosts";
             given.refuse_all(&["hosts"], reason)?;
-            let files = folder::json_files(&self.file)?;
-            let name = Path::new(&self.file).file_name();
-            let read = |options: &ImportOptions| import::import_fabric(&files, options);
-            self.import(name, &read, given, terminal)
-        } else {
-            let text = terminal::read(&self.file)?;
-            let name = Path::new(&self.file).file_stem();
-            let read = |options: &ImportOptions| import::import(&text, options);
-            self.import(name, &read, given, terminal)
         }
-    }
-
-    fn import(
-        &self,
-        name: Option<&OsStr>,
-        read: &dyn Fn(&ImportOptions) -> Result<Imported, ImportError>,
-        given: &Given,
-        terminal: &Terminal,
-    ) -> Result<(), Fault> {
-        let name = name.map_or_else(|| "imported".into(), |name| name.to_string_lossy());
+        let source = Source::read(&self.file)?;
         let options = ImportOptions {
-            name: name.into_owned(),
+            name: source.name(&self.file),
             hosts_per_node: self.hosts,
             supplied: self.links.supplied(),
             ignore: self.ignore.clone(),
             keep: self.keep.clone(),
             largest_part: self.largest_part,
         };
-        let imported = read(&options).map_err(|e| self.refuse(e))?;
-        self.refuse_idle(&imported, &options, read, given)?;
+        let imported = source.import(&options).map_err(|e| self.refuse(e))?;
+        self.refuse_idle(&imported, &options, &source, given)?;
         terminal.note(format!("read as {}", imported.format));
         for note in &imported.notes {
             terminal.note(note);
@@ -303,7 +283,7 @@ impl ImportArgs {
         &self,
         imported: &Imported,
         options: &ImportOptions,
-        read: &dyn Fn(&ImportOptions) -> Result<Imported, ImportError>,
+        source: &Source,
         given: &Given,
     ) -> Result<(), Fault> {
         // With hosts of its own, a file gives the same network whatever their number was to be.
@@ -312,7 +292,7 @@ impl ImportArgs {
             ..options.clone()
         };
         let same = |other: Imported| other.topology == imported.topology;
-        if given.has("hosts") && read(&other).is_ok_and(same) {
+        if given.has("hosts") && source.import(&other).is_ok_and(same) {
             let reason = format!(
                 "for a {}: it is for GraphML, which knows no hosts, and CSV without any",
                 imported.format
@@ -324,7 +304,7 @@ impl ImportArgs {
                 supplied,
                 ..options.clone()
             };
-            Some(read(&plain).ok()?.topology)
+            Some(source.import(&plain).ok()?.topology)
         })
     }
 

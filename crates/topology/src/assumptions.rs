@@ -15,8 +15,8 @@ use super::cables::Cables;
 use super::ids::NodeId;
 use super::model::{Link, Topology};
 
-/// The packet buffer of a switch that is assumed where nobody gives one (a commodity switch of
-/// TaggerDraft).
+/// The packet buffer of a switch that is assumed where nobody gives one: that of a Trident II
+/// (TaggerDraft section 3.3).
 pub const BUFFER: Bytes = Bytes::new(12 << 20);
 /// The largest frame that is assumed where nobody gives one.
 pub const MTU: Bytes = Bytes::new(1500);
@@ -226,7 +226,8 @@ pub(super) fn is_to_host(ends: [NodeId; 2]) -> bool {
 
 impl Link {
     /// Whether it leads to a host.
-    pub(super) fn is_to_host(&self) -> bool {
+    #[must_use]
+    pub fn is_to_host(&self) -> bool {
         is_to_host([self.a.node, self.b.node])
     }
 }

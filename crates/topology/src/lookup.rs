@@ -6,10 +6,8 @@ use quantities::PortId;
 use thiserror::Error;
 
 use super::ids::{HostId, LinkId, NodeId, SwitchId};
+use super::listed::{LISTED, first_names};
 use super::model::{Link, Topology};
-
-/// Names that a message lists before it stops.
-const LISTED: usize = 8;
 
 /// Why a name was not understood.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -205,14 +203,5 @@ fn list(names: impl IntoIterator<Item = String>) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
-    let shown = names
-        .iter()
-        .take(LISTED)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    match names.len().saturating_sub(LISTED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    first_names(&names, LISTED)
 }

@@ -12,10 +12,16 @@ impl Topology {
     /// `Ethernet1/49/1 (49)`, or the number where the topology has no name.
     #[must_use]
     pub fn port_label(&self, switch: SwitchId, port: PortId) -> String {
-        match self.interface(switch, port) {
-            Some(name) => format!("{name} ({port})"),
-            None => port.to_string(),
-        }
+        port_text(self.interface(switch, port), port)
+    }
+}
+
+/// A port by its name and its number, `Ethernet1/49/1 (49)`, or by its number where it has no name.
+#[must_use]
+pub fn port_text(interface: Option<&str>, port: PortId) -> String {
+    match interface {
+        Some(name) => format!("{name} ({port})"),
+        None => port.to_string(),
     }
 }
 

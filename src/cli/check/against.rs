@@ -11,6 +11,8 @@ use super::super::words::counted;
 
 /// Lines of one kind that are printed; `--json` has all.
 const LINES_MAX: usize = 12;
+/// Switches that a line names.
+const SWITCHES_MAX: usize = 4;
 
 /// What `check --against --json` prints.
 #[derive(Serialize)]
@@ -64,13 +66,8 @@ pub(super) fn tell(
 fn broken(about: &AgainstReport) -> String {
     let own = match about.plan {
         Some(Verdict::Refuted) => "the plan is refuted for its own network too",
-        Some(verdict) => {
-            if verdict == Verdict::Sampled {
-                "nothing wrong was found of the plan on its own network"
-            } else {
-                "the plan is proven for its own network"
-            }
-        }
+        Some(Verdict::Sampled) => "nothing wrong was found of the plan on its own network",
+        Some(Verdict::Proven) => "the plan is proven for its own network",
         None => "nothing is said of the plan on its own network",
     };
     let count = about.broken.len();
@@ -145,13 +142,8 @@ fn meaning(about: &AgainstReport) -> Vec<(&'static str, String)> {
         ("headroom", list(&short, "as large as the cables need")),
     ];
     if let Some(stranded) = &about.stranded {
-        let switches = stranded
-            .switches
-            .iter()
-            .take(4)
-            .cloned()
-            .collect::<Vec<_>>();
-        let more = if stranded.switches.len() > 4 {
+        let named = &stranded.switches[..stranded.switches.len().min(SWITCHES_MAX)];
+        let more = if named.len() < stranded.switches.len() {
             ", ..."
         } else {
             ""
@@ -161,7 +153,7 @@ fn meaning(about: &AgainstReport) -> Vec<(&'static str, String)> {
             format!(
                 "{} of {}{more} have no live next hop; the verdict is for forwarding that has converged on what is up",
                 counted(stranded.entries, "entry"),
-                switches.join(", ")
+                named.join(", ")
             ),
         ));
     }

@@ -92,7 +92,7 @@ pub(super) fn render(
     .render()
 }
 
-/// What the target leaves undone, and how much of its pipeline the program takes, as HTML.
+/// What the target does not do, and how much of its pipeline the program takes, as HTML.
 fn notes(report: &BuildReport) -> Vec<String> {
     let mut notes: Vec<String> = report
         .restrictions

@@ -187,9 +187,11 @@ fn drawn(cycle: &Cycle) -> String {
         .buffers
         .iter()
         .map(|buffer| {
-            let port = match &buffer.port.interface {
-                Some(name) => format!("{name} ({})", buffer.port.port),
-                None => format!("port {}", buffer.port.port),
+            let interface = buffer.port.interface.as_deref();
+            let port = topology::port_text(interface, buffer.port.port);
+            let port = match interface {
+                Some(_) => port,
+                None => format!("port {port}"),
             };
             RingBox {
                 name: buffer.port.switch.clone(),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use quantities::{Bytes, PortId, Priority};
 use thiserror::Error;
+use topology::port_text;
 use topology::routes::RouteError;
 
 use super::failures::{FailureReport, LostPacket};
@@ -33,10 +34,8 @@ pub struct PortName {
 
 impl fmt::Display for PortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.interface {
-            Some(name) => write!(f, "{}:{name} ({})", self.switch, self.port),
-            None => write!(f, "{}:{}", self.switch, self.port),
-        }
+        let port = port_text(self.interface.as_deref(), self.port);
+        write!(f, "{}:{port}", self.switch)
     }
 }
 

@@ -199,9 +199,9 @@ impl<'a> Changes<'a> {
         ends
     }
 
-    /// The slots of a chain that are told with where they lead: every other one, so that each cable
-    /// is told once.
-    fn told(&self, chain: &Chain) -> Vec<Slot> {
+    /// The slots by which a chain is described: every other one, so that each cable is described
+    /// once.
+    fn described(&self, chain: &Chain) -> Vec<Slot> {
         let every = |first: usize| chain.slots.iter().skip(first).step_by(2).copied();
         let (even, odd): (Vec<Slot>, Vec<Slot>) = (every(0).collect(), every(1).collect());
         if !chain.closed {
@@ -235,8 +235,8 @@ impl<'a> Changes<'a> {
                 false => Item::CableAdded { cable },
             });
         }
-        let told = self.told(chain);
-        let mut cables = self.reconnected(&told);
+        let described = self.described(chain);
+        let mut cables = self.reconnected(&described);
         if cables.len() > 1 {
             return Some(match (chain.closed, cables.len()) {
                 (true, 2) => Item::Exchanged {

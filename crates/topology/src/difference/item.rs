@@ -5,6 +5,7 @@ use std::fmt;
 use quantities::{BitRate, Bytes, Metres, PortId};
 use serde::Serialize;
 
+use crate::listed::first_names;
 use crate::model::Role;
 
 /// Whether a node forwards.
@@ -279,19 +280,12 @@ impl Item {
 const CABLES_NAMED: usize = 4;
 
 fn with_cables(cables: &[Cable]) -> String {
-    let named: Vec<String> = cables
-        .iter()
-        .take(CABLES_NAMED)
-        .map(Cable::to_string)
-        .collect();
-    let more = match cables.len().saturating_sub(CABLES_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let all: Vec<String> = cables.iter().map(Cable::to_string).collect();
+    let named = first_names(&all, CABLES_NAMED);
     match cables.len() {
         0 => String::new(),
-        1 => format!(" (with the cable {})", named.join("")),
-        count => format!(" (with {count} cables: {}{more})", named.join(", ")),
+        1 => format!(" (with the cable {named})"),
+        count => format!(" (with {count} cables: {named})"),
     }
 }
 

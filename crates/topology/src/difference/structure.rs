@@ -1,10 +1,11 @@
 //! Matching nodes by how they are joined: colour refinement, then growth from what is matched.
 //!
-//! A node's colour stands for all that can be seen from it within so many links: kinds of nodes,
-//! numbers of ports, and nodes that are matched already. A colour that exactly one node of each
-//! network has is a match. A difference changes the colours of all nodes near it, so the rest is
-//! matched from neighbours: what stands at a port of a matched node is probably what stands at the
-//! same port of its partner. Each such port is a vote, and the pair with the most votes is next.
+//! Two nodes have the same colour if the same lies within a number of links of them: kinds of
+//! nodes, numbers of ports, and nodes that are matched already. A colour that exactly one node of
+//! each network has is a match. A difference changes the colours of all nodes near it, so the rest
+//! is matched from neighbours: what stands at a port of a matched node is probably what stands at
+//! the same port of its partner. Each such port is a vote, and the pair with the most votes is
+//! next.
 //! Where all colours are shared, candidates are tried: what follows from a pair has to agree.
 
 use std::collections::{BTreeMap, BinaryHeap};

@@ -127,7 +127,7 @@ fn said(item: &Item) -> Said {
     (kind, first, second)
 }
 
-/// Faults under construction: the links as they become, and what has to be said.
+/// Faults under construction: the changed links, and the differences that are expected.
 struct Faults<'a> {
     base: &'a Topology,
     links: Vec<Link>,
@@ -304,8 +304,8 @@ impl Faults<'_> {
     }
 }
 
-/// A network with one fault or two, and what has to be said of it; nothing where they make no
-/// network.
+/// A network with one fault or two, and the differences that are expected; `None` if the faults
+/// make no valid network.
 fn faulty(base: &Topology, seed: u64) -> Option<(Topology, Vec<Said>)> {
     let mut faults = Faults {
         base,

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::super::listed::{LISTED, first_names};
 use super::super::ports::natural_order;
 use super::ImportOptions;
-
-/// Names that a note lists before it counts.
-const LISTED: usize = 8;
 
 /// A glob of a device, or of a device and an interface: `oob-*`, `leaf?:Ethernet1/*`.
 #[derive(Debug)]
@@ -160,11 +158,7 @@ impl Leave {
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut names: Vec<&str> = names.collect();
     names.sort_by(|a, b| natural_order(a, b));
-    let shown = names[..names.len().min(LISTED)].join(", ");
-    match names.len().saturating_sub(LISTED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    first_names(&names, LISTED)
 }
 
 #[cfg(test)]

@@ -133,10 +133,15 @@ fn sections(source: &Source<'_>, tags: &[TagReport], rules: &RulesReport) -> Vec
     sections
 }
 
+/// The routes of a switch, of both versions of IP.
+fn routes(switch: &SwitchReport) -> u64 {
+    let tables = [table::IPV4_ROUTE, table::IPV6_ROUTE];
+    let count = |table| switch.tables.get(table).copied().unwrap_or(0);
+    tables.into_iter().map(count).sum()
+}
+
 /// The switches of a target whose maps take the place of tag rules.
 fn mapped_switch_section(source: &Source<'_>) -> Section {
-    let count = |table| move |s: &SwitchReport| s.tables.get(table).copied().unwrap_or(0);
-    let routes = |s: &SwitchReport| count(table::IPV4_ROUTE)(s) + count(table::IPV6_ROUTE)(s);
     let row = |(name, switches): (String, Vec<&SwitchReport>)| {
         let range = |of: &dyn Fn(&SwitchReport) -> u64| range(&switches, of, number);
         vec![
@@ -324,8 +329,6 @@ fn switch_section(source: &Source<'_>, rules: &RulesReport) -> Section {
             "match sets of ports as one-hot bitmaps, so that one rule covers any number of ports"
         }
     };
-    let count = |table| move |s: &SwitchReport| s.tables.get(table).copied().unwrap_or(0);
-    let routes = |s: &SwitchReport| count(table::IPV4_ROUTE)(s) + count(table::IPV6_ROUTE)(s);
     let row = |(name, switches): (String, Vec<&SwitchReport>)| {
         let range = |of: &dyn Fn(&SwitchReport) -> u64| range(&switches, of, number);
         vec![

@@ -33,7 +33,7 @@ use crate::model::Tables;
 pub enum AgainstError {
     /// No switch has the same name in both.
     #[error(
-        "none of the plan's switches ({plan}, ...) is in the network `{network}`; examine a plan on a network with its own switches"
+        "none of the plan's switches ({plan}, ...) is in the network `{network}`; give `--against` a network whose switches have the names of the plan"
     )]
     NoSwitch {
         /// The first of the plan's switches.

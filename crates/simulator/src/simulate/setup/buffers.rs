@@ -18,8 +18,6 @@ use spec::{ScenarioError, SchedulerSpec, Size, Speed, SwitchSpec, ThresholdSpec,
 
 /// IEEE 802.1Qbb: what acting on a PFC frame may take, in quanta.
 pub(crate) const REACTION_QUANTA: u16 = 60;
-/// The packet buffer where nothing says otherwise: that of a Trident II (TaggerDraft section 3.3).
-const USUAL_BUFFER: Bytes = Bytes::new(12 << 20);
 /// How late the threads of a switch on a real clock may be.
 const USUAL_LATENESS: Nanos = Nanos::new(20_000_000);
 /// The longest usual frame.
@@ -231,7 +229,7 @@ impl LosslessFile {
         };
         let classes = self.lossless.iter().copied().map(Priority::new);
         let ports = ports.iter().map(port).collect();
-        let mut config = BufferConfig::usual(USUAL_BUFFER, classes.collect(), ports);
+        let mut config = BufferConfig::usual(topology::BUFFER, classes.collect(), ports);
         let longest = self.packet.unwrap_or(USUAL_PACKET);
         configure(
             &self.switch,
