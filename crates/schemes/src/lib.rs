@@ -20,6 +20,7 @@
 mod acyclic;
 mod brute;
 mod cells;
+mod change;
 mod classes;
 mod components;
 mod demand;
@@ -37,6 +38,7 @@ use topology::routes::{RoutePolicy, RouteSet};
 use topology::{Fabric, Topology};
 
 pub use brute::GreedyCount;
+pub use change::{FoundChange, Means, NoChange, find_change};
 pub use error::SchemeError;
 pub use options::{Algorithm, ClassSpec, TaggerOptions};
 pub use single::Search;

@@ -152,6 +152,7 @@ mod arriving;
 mod assumptions;
 mod certificate;
 mod certify;
+pub mod change;
 pub(crate) mod checked;
 mod destinations;
 mod error;

@@ -18,7 +18,8 @@ use topology::{Fabric, NodeId, SwitchId};
 use super::error::{LostRoute, PlanError};
 use super::rules::Rules;
 use crate::model::Promise;
-use replay::Replay;
+use replay::OnePlan;
+pub(super) use replay::{Marking, Replay, Row};
 use walk::{Lost, UpDown, VirtualUpDown, Walker};
 
 /// Replays one promise; the first thing that is wrong with it.
@@ -30,17 +31,20 @@ pub(super) fn replay(rules: &Rules<'_>, promise: &Promise) -> Result<(), PlanErr
     };
     let replay = Replay {
         tables,
-        lookup,
+        marking: OnePlan {
+            lookup,
+            kind: lookup.kind(promise.class),
+        },
         class: &class.name,
-        kind: lookup.kind(promise.class),
         initial,
     };
     let set = RouteSet::new(&tables.topology, promise.routes.clone())?;
     replay.policy(&set)
 }
 
-impl Replay<'_> {
-    fn policy(&self, set: &RouteSet) -> Result<(), PlanError> {
+impl<M: Marking> Replay<'_, M> {
+    /// Replays the routes of a set; the first that turns lossy.
+    pub(super) fn policy(&self, set: &RouteSet) -> Result<(), PlanError> {
         let lost = match set.policy() {
             RoutePolicy::Shortest => shortest::replay(self, set.fabric()),
             RoutePolicy::UpDown { bounces } => {
@@ -82,7 +86,11 @@ impl Replay<'_> {
 
 impl Lost {
     /// The route in words, with names.
-    pub(super) fn describe(&self, replay: &Replay<'_>, fabric: &Fabric) -> LostRoute {
+    pub(super) fn describe<M: Marking>(
+        &self,
+        replay: &Replay<'_, M>,
+        fabric: &Fabric,
+    ) -> LostRoute {
         let topology = &replay.tables.topology;
         let end_name = |switch: SwitchId, port: PortId| match topology.peer(switch, port) {
             Some(peer) => match peer.end.node {
@@ -106,7 +114,7 @@ impl Lost {
             tags: self
                 .tags
                 .iter()
-                .map(|&tag| replay.lookup.tags[usize::from(tag)])
+                .map(|&tag| replay.marking.name(tag))
                 .collect(),
             switch: topology.switch(at.0).name.clone(),
             in_port: at.1,

@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 use rayon::prelude::*;
 use topology::{ArcId, Fabric, SwitchId, UNREACHABLE};
 
-use super::replay::Replay;
+use super::replay::{Marking, Replay, Row};
 use super::walk::{Lost, Memory, RouteSpace, Walker};
 use crate::check::destinations::{BLOCK, Nearer, Set, add, and, first, has, is_empty, without};
-use crate::check::rules::lookup::{LOSSY, RowNumber, TagIx};
+use crate::check::rules::lookup::{LOSSY, TagIx};
 
 /// Replays all shortest paths between hosts; the first that turns lossy.
-pub(super) fn replay(replay: &Replay<'_>, fabric: &Fabric) -> Option<Lost> {
+pub(super) fn replay<M: Marking>(replay: &Replay<'_, M>, fabric: &Fabric) -> Option<Lost> {
     let edge: Vec<SwitchId> = fabric.edge_switches().collect();
     let lost = |block: &[SwitchId]| {
         // First in the order in which least has to be followed again; if something is lost, in that
@@ -41,8 +41,8 @@ enum Order {
 const ELSEWHERE: u32 = u32::MAX;
 
 /// The destinations of one block, under way.
-struct Flood<'a> {
-    replay: &'a Replay<'a>,
+struct Flood<'a, M> {
+    replay: &'a Replay<'a, M>,
     fabric: &'a Fabric,
     order: Order,
     /// By switch: its place among the destinations.
@@ -58,13 +58,18 @@ struct Flood<'a> {
     queue: VecDeque<u32>,
 }
 
-impl<'a> Flood<'a> {
-    fn new(replay: &'a Replay<'a>, fabric: &'a Fabric, targets: &[SwitchId], order: Order) -> Self {
+impl<'a, M: Marking> Flood<'a, M> {
+    fn new(
+        replay: &'a Replay<'a, M>,
+        fabric: &'a Fabric,
+        targets: &[SwitchId],
+        order: Order,
+    ) -> Self {
         let mut place = vec![ELSEWHERE; fabric.switch_count()];
         for (number, target) in (0..).zip(targets) {
             place[target.index()] = number;
         }
-        let states = fabric.arcs().len() * replay.lookup.tags.len();
+        let states = fabric.arcs().len() * replay.marking.tag_count();
         Self {
             replay,
             fabric,
@@ -99,7 +104,7 @@ impl<'a> Flood<'a> {
         for switch in self.fabric.switch_ids() {
             let hosts = self.fabric.attachments(switch);
             // Hosts that are treated alike send packets that go the same ways.
-            let mut rows: Vec<RowNumber> = Vec::new();
+            let mut met: Vec<quantities::PortId> = Vec::new();
             for source in hosts {
                 if let Some(target) = self.position(switch)
                     && self
@@ -109,20 +114,25 @@ impl<'a> Flood<'a> {
                 {
                     return Some(target);
                 }
-                let (kind, lookup) = (self.replay.kind, self.replay.lookup);
-                let row = lookup.number(switch, kind, initial, source.port);
-                if rows.contains(&row) {
+                let replay = self.replay;
+                let alike = |&port: &quantities::PortId| {
+                    let ports = [port, source.port];
+                    replay.marking.are_alike(switch, initial, ports)
+                };
+                if met.iter().any(alike) {
                     continue;
                 }
-                rows.push(row);
+                met.push(source.port);
                 for (id, arc) in self.fabric.out_arcs(switch) {
                     let going = self.toward[id.index()];
                     let Some(target) = first(&going) else {
                         continue;
                     };
-                    match self.replay.step(switch, initial, source.port, arc.out_port) {
-                        Some(tag) => self.reach(id, tag, &going),
-                        None => return Some(target),
+                    for tag in replay.step(switch, initial, source.port, arc.out_port) {
+                        match tag {
+                            LOSSY => return Some(target),
+                            tag => self.reach(id, tag, &going),
+                        }
                     }
                 }
             }
@@ -173,14 +183,22 @@ impl<'a> Flood<'a> {
                 return Some(target);
             }
         }
-        let lookup = self.replay.lookup;
-        let row = lookup.row(arc.to, self.replay.kind, tag, arc.in_port);
-        for (id, next) in fabric.out_arcs(arc.to) {
-            let tag = row[usize::from(next.out_port.get())];
+        let replay = self.replay;
+        let mut rows = replay.marking.rows(arc.to, tag, arc.in_port);
+        rows.find_map(|row| self.leave(arc.to, row, &going))
+    }
+
+    /// Packets to these destinations leave a switch.
+    fn leave(&mut self, switch: SwitchId, row: Row<'_>, going: &Set) -> Option<usize> {
+        let fabric = self.fabric;
+        for (id, next) in fabric.out_arcs(switch) {
+            let Some(tag) = row.get(next.out_port) else {
+                continue;
+            };
             if tag != LOSSY && self.full[self.state(id, tag)] {
                 continue;
             }
-            let both = and(&going, &self.toward[id.index()]);
+            let both = and(going, &self.toward[id.index()]);
             if is_empty(&both) {
                 continue;
             }

@@ -4,8 +4,8 @@ use quantities::PortId;
 use topology::routes::VirtualReach;
 use topology::{ArcId, Fabric, SwitchId};
 
-use super::replay::Replay;
-use crate::check::rules::lookup::TagIx;
+use super::replay::{Marking, Replay};
+use crate::check::rules::lookup::{LOSSY, TagIx};
 
 /// What a policy remembers of a packet beside the link it is on: a small number.
 pub(super) type Memory = u32;
@@ -65,18 +65,18 @@ enum Origin {
 }
 
 /// Replays the walks of a [`RouteSpace`].
-pub(super) struct Walker<'a, S> {
-    replay: &'a Replay<'a>,
+pub(super) struct Walker<'a, S, M> {
+    replay: &'a Replay<'a, M>,
     fabric: &'a Fabric,
     space: &'a S,
     origins: Vec<Origin>,
     queue: Vec<u32>,
 }
 
-impl<'a, S: RouteSpace> Walker<'a, S> {
-    pub(super) fn new(replay: &'a Replay<'a>, fabric: &'a Fabric, space: &'a S) -> Self {
+impl<'a, S: RouteSpace, M: Marking> Walker<'a, S, M> {
+    pub(super) fn new(replay: &'a Replay<'a, M>, fabric: &'a Fabric, space: &'a S) -> Self {
         let states =
-            fabric.arcs().len() * space.memories() as usize * replay.lookup.tags.len().max(1);
+            fabric.arcs().len() * space.memories() as usize * replay.marking.tag_count().max(1);
         Self {
             replay,
             fabric,
@@ -87,7 +87,7 @@ impl<'a, S: RouteSpace> Walker<'a, S> {
     }
 
     fn tag_count(&self) -> u32 {
-        u32::try_from(self.replay.lookup.tags.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.replay.marking.tag_count()).unwrap_or(u32::MAX)
     }
 
     fn split(&self, state: u32) -> (ArcId, Memory, TagIx) {
@@ -142,9 +142,12 @@ impl<'a, S: RouteSpace> Walker<'a, S> {
                     let Some(memory) = self.space.start(id) else {
                         continue;
                     };
-                    match self.replay.step(switch, initial, source.port, arc.out_port) {
-                        Some(tag) => self.reach(id, memory, tag, Origin::Host(source.port)),
-                        None => return Some(lost(arc.out_port)),
+                    let replay = self.replay;
+                    for tag in replay.step(switch, initial, source.port, arc.out_port) {
+                        match tag {
+                            LOSSY => return Some(lost(arc.out_port)),
+                            tag => self.reach(id, memory, tag, Origin::Host(source.port)),
+                        }
                     }
                 }
             }
@@ -167,9 +170,12 @@ impl<'a, S: RouteSpace> Walker<'a, S> {
             let Some(memory) = self.space.step(id, memory, next_id) else {
                 continue;
             };
-            match self.replay.step(arc.to, tag, arc.in_port, next.out_port) {
-                Some(tag) => self.reach(next_id, memory, tag, Origin::State(state)),
-                None => return Some(next.out_port),
+            let replay = self.replay;
+            for tag in replay.step(arc.to, tag, arc.in_port, next.out_port) {
+                match tag {
+                    LOSSY => return Some(next.out_port),
+                    tag => self.reach(next_id, memory, tag, Origin::State(state)),
+                }
             }
         }
         None
