@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use p4gen::build::Digest;
 use plan::check::against::Against;
+use plan::check::change::Change;
 use plan::check::{FailureOptions, Options, PartReport, Resilience, WalkedShare};
 use plan::{CheckFailure, CheckReport, CheckedPlan, Tables, Verdict};
 use topology::Topology;
@@ -17,7 +18,7 @@ pub(super) use super::plan_file::{load, load_built};
 use super::shard::{Sharding, ShareResult, Work};
 use super::terminal::{self, Terminal};
 use super::words::counted;
-use super::{assumed, topo};
+use super::{assumed, change, topo};
 use measure::timed;
 
 const FAILOVER: &str = "Failover tables";
@@ -25,7 +26,7 @@ const FAILOVER: &str = "Failover tables";
 /// Arguments of `switchwright check`.
 #[derive(Debug, Args)]
 pub(super) struct Check {
-    /// The plan file.
+    /// The plan file, or a change file (`switchwright change`).
     plan: String,
     /// Examine what is built from the plan on this network instead of the plan's own: a topology
     /// file, a folder of LLDP tables or SONiC configurations, or whatever `topo diff` reads. First
@@ -60,7 +61,11 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
-        let subject = load_on(&self.plan, self.against.as_deref())?;
+        let text = terminal::read(&self.plan)?;
+        if Change::is_file(&text) {
+            return self.check_change(&text, given, terminal);
+        }
+        let subject = load_on((&self.plan, &text), self.against.as_deref())?;
         let tables = subject.tables();
         if tables.failover.is_none() {
             let about = [
@@ -126,6 +131,30 @@ impl Check {
     }
 }
 
+impl Check {
+    fn check_change(self, text: &str, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
+        let of_plans = [
+            "against",
+            "strict",
+            "certificate",
+            "failures",
+            "most_walks",
+            "samples",
+            "seed",
+            "shard",
+            "shards",
+        ];
+        given.refuse_all(&of_plans, "here: this is a change file")?;
+        let watch = terminal.watch("proving");
+        let options = Options {
+            budgets: !self.no_budgets,
+            progress: Arc::clone(watch.progress()),
+            ..Options::default()
+        };
+        change::check_file(&self.plan, text, &options, terminal)
+    }
+}
+
 /// Writes the certificate of a plan.
 fn certify(plan: &CheckedPlan, place: &str) -> Result<(), Fault> {
     let Some(certificate) = plan.certificate() else {
@@ -181,8 +210,9 @@ pub(super) fn merged(
     else {
         return Err(Fault::input("these are no shares of `check`"));
     };
+    let text = terminal::read(&plan.path)?;
     let subject = load_on(
-        &plan.path,
+        (&plan.path, &text),
         against.as_ref().map(|input| input.path.as_str()),
     )?;
     let tables = subject.tables();
@@ -244,8 +274,8 @@ impl Subject {
 }
 
 /// Reads a plan file, and puts its tables on another network if one is named.
-fn load_on(plan: &str, against: Option<&str>) -> Result<Subject, Fault> {
-    let tables = load(plan)?;
+fn load_on((place, text): (&str, &str), against: Option<&str>) -> Result<Subject, Fault> {
+    let tables = Tables::from_json(text).input(place)?;
     let Some(path) = against else {
         return Ok(Subject::Own(Box::new(tables)));
     };

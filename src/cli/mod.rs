@@ -15,6 +15,7 @@ mod assumed;
 mod audit;
 mod buffers;
 mod build;
+mod change;
 mod check;
 mod completions;
 mod conform;
@@ -97,8 +98,10 @@ enum Command {
     Topo(topo::Topo),
     /// Compute tables for a topology and prove them.
     Plan(plan::Plan),
-    /// Prove a plan file, from any planner.
+    /// Prove a plan file or a change file, from any planner.
     Check(check::Check),
+    /// Find proven steps from one plan to another, for switches under traffic.
+    Change(change::ChangeCommand),
     /// Audit a running SONiC fabric from its config_db.json files.
     ///
     /// It looks for cyclic buffer dependencies, headroom that is too small, PFC at one end of a
@@ -268,6 +271,7 @@ fn command(arguments: Vec<OsString>) -> u8 {
         Command::Topo(topo) => topo.run(&given, &terminal),
         Command::Plan(plan) => plan.run(&terminal),
         Command::Check(check) => check.run(&given, &terminal),
+        Command::Change(change) => change.run(&terminal),
         Command::Audit(audit) => audit.run(&given, &terminal),
         Command::Measure(measure) => measure.run(&terminal),
         Command::MeasurePaths(paths) => paths.run(&terminal),

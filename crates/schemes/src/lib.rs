@@ -38,7 +38,7 @@ use topology::routes::{RoutePolicy, RouteSet};
 use topology::{Fabric, Topology};
 
 pub use brute::GreedyCount;
-pub use change::{FoundChange, Means, NoChange, find_change};
+pub use change::{FoundChange, LossyChange, Means, NoChange, find_change};
 pub use error::SchemeError;
 pub use options::{Algorithm, ClassSpec, TaggerOptions};
 pub use single::Search;

@@ -195,7 +195,7 @@ fn a_step_is_refused_where_some_order_of_its_writes_can_deadlock() {
                     .collect(),
                 hosts: Some(1),
                 forwarding: Some(1),
-                drain: false,
+                ..Step::default()
             }],
             plans: vec![old.clone(), new.clone()],
         };

@@ -103,6 +103,13 @@ const ALL: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "change",
+        &[
+            "switchwright change old.json new.json -o change.json",
+            "switchwright check change.json",
+        ],
+    ),
+    (
         "audit",
         &[
             "switchwright audit fabric",

@@ -4,7 +4,7 @@ use clap::Command;
 
 /// What people do, in the order in which they do it, and the commands for it.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Design", &["topo", "plan", "check", "audit"]),
+    ("Design", &["topo", "plan", "check", "change", "audit"]),
     (
         "Build",
         &["build", "entries", "buffers", "targets", "export", "p4"],

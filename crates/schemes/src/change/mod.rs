@@ -10,6 +10,9 @@
 //! 4. A plan in between, which promises the routes of both: first its rules beside the old ones,
 //!    then forwarding changes, then the new rules beside its own.
 
+//! 5. If that is allowed: the old rules go, and the new ones come when the old packets have left.
+//!    Until then lossless classes are lossy.
+
 mod between;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +42,18 @@ pub enum Means {
     OtherPriorities,
     /// By a plan in between.
     PlanBetween,
+    /// By a time without lossless transport.
+    Lossy,
+}
+
+/// Whether lossless classes may be lossy during a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossyChange {
+    /// They stay lossless.
+    #[default]
+    Never,
+    /// If there is no other change.
+    IfNeeded,
 }
 
 impl Means {
@@ -83,6 +98,7 @@ impl Means {
             Self::OtherCodes => "with other codes",
             Self::OtherPriorities => "with other codes and priorities",
             Self::PlanBetween => "by a plan in between",
+            Self::Lossy => "by a time without lossless transport",
         }
     }
 }
@@ -95,6 +111,7 @@ pub fn find_change(
     old: &Tables,
     new: &Tables,
     options: &Options,
+    lossy: LossyChange,
 ) -> Result<FoundChange, Box<NoChange>> {
     let mut search = Finder {
         old,
@@ -109,7 +126,13 @@ pub fn find_change(
     if search.is_hopeless() {
         return Err(search.end());
     }
-    match by_versions(&mut search, old, new).or_else(|| by_plan_between(&mut search, old, new)) {
+    let lossless =
+        by_versions(&mut search, old, new).or_else(|| by_plan_between(&mut search, old, new));
+    let found = lossless.or_else(|| match (lossy, &new.failover) {
+        (LossyChange::IfNeeded, None) => search.attempt(Means::Lossy, without_rules(old, new)),
+        _ => None,
+    });
+    match found {
         Some(found) => Ok(found),
         None => Err(search.end()),
     }
@@ -234,8 +257,35 @@ fn in_one_step(old: &Tables, new: &Tables) -> Change {
             rules: all.map(|switch| (switch, BTreeSet::from([1]))).collect(),
             hosts: Some(1),
             forwarding: Some(1),
-            drain: false,
+            ..Step::default()
         }],
+        plans: vec![old.clone(), new.clone()],
+    }
+}
+
+/// No rules until old packets have left.
+fn without_rules(old: &Tables, new: &Tables) -> Change {
+    let all = switches(old, new);
+    let rules = |plans: &BTreeSet<usize>| {
+        let all = all.iter();
+        all.map(|switch| (switch.clone(), plans.clone())).collect()
+    };
+    Change {
+        steps: vec![
+            Step {
+                rules: rules(&BTreeSet::new()),
+                lossy: true,
+                drain: true,
+                ..Step::default()
+            },
+            Step {
+                rules: rules(&BTreeSet::from([1])),
+                hosts: Some(1),
+                forwarding: Some(1),
+                lossy: true,
+                ..Step::default()
+            },
+        ],
         plans: vec![old.clone(), new.clone()],
     }
 }

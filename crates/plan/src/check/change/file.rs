@@ -51,6 +51,9 @@ struct StepEntry {
     /// The plan that forwards after the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     forwarding: Option<usize>,
+    /// Whether lossless classes may be lossy from this step to the next.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
     /// Whether the step ends with a drain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     drain: bool,
@@ -207,6 +210,7 @@ impl StepEntry {
             rules,
             hosts: self.hosts.map(index).transpose()?,
             forwarding: self.forwarding.map(index).transpose()?,
+            lossy: self.lossy,
             drain: self.drain,
         })
     }
@@ -224,6 +228,7 @@ impl StepEntry {
             rules: groups.into_iter().map(held).collect(),
             hosts: step.hosts.map(|plan| plan + 1),
             forwarding: step.forwarding.map(|plan| plan + 1),
+            lossy: step.lossy,
             drain: step.drain,
         }
     }

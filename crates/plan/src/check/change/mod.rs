@@ -38,7 +38,8 @@
 //!   follow in it, along a route that a plan promises which may forward while the packet is under
 //!   way, stays lossless whichever of the rules it meets. What only the new plan promises holds
 //!   from the step that changes forwarding. Failover plans forward and mark by the version of the
-//!   packet: there each packet finds the tables of its own version everywhere.
+//!   packet: there each packet finds the tables of its own version everywhere. Steps that say that
+//!   classes may be lossy in them are left out.
 //! - **Within the budget.** Each switch has room for the priorities and the rules of all plans that
 //!   it holds in a step, together.
 //!
@@ -141,6 +142,8 @@ pub struct StepReport {
     pub hosts: bool,
     /// Whether forwarding entries change.
     pub forwarding: bool,
+    /// Whether lossless classes may be lossy in the step.
+    pub lossy: bool,
     /// Whether the step ends with a drain.
     pub drain: bool,
     /// The graph of all buffers in the epoch of the step; absent if it was not made.
@@ -241,6 +244,7 @@ impl StepReport {
         let mut report = Self {
             hosts: step.hosts.is_some(),
             forwarding: step.forwarding.is_some(),
+            lossy: step.lossy,
             drain: step.drain,
             ..Self::default()
         };
@@ -284,7 +288,7 @@ fn examine(change: &Change, options: &Options, report: &mut ChangeReport) -> Vec
         let found = deadlocks(&union, &moments, &epoch, report);
         // What can deadlock is not sound, whatever it promises.
         if found.is_empty() {
-            errors.extend(promises(&union, &moments, &epoch));
+            errors.extend(promises(&union, change, &moments, &epoch));
         }
         errors.extend(found);
     }
@@ -406,7 +410,12 @@ fn deadlocks(
 }
 
 /// The first broken promise of each step of an epoch.
-fn promises(union: &Union<'_>, moments: &[Moment<'_>], epoch: &Range<usize>) -> Vec<ChangeError> {
+fn promises(
+    union: &Union<'_>,
+    change: &Change,
+    moments: &[Moment<'_>],
+    epoch: &Range<usize>,
+) -> Vec<ChangeError> {
     let of = |step: usize| {
         let under_way = &moments[step..=epoch.end];
         let sending = BTreeSet::from([moments[step].hosts, moments[step + 1].hosts]);
@@ -417,7 +426,8 @@ fn promises(union: &Union<'_>, moments: &[Moment<'_>], epoch: &Range<usize>) -> 
         let mut kept = pairs.map(|pair| Packets::new(union, pair, under_way).replay(step + 1));
         kept.find_map(Result::err)
     };
-    epoch.clone().filter_map(of).collect()
+    let steps = epoch.clone().filter(|step| !change.steps[*step].lossy);
+    steps.filter_map(of).collect()
 }
 
 /// The most priorities that a switch needs at once, and the first switch of each step for which

@@ -34,6 +34,8 @@ pub struct Step {
     pub hosts: Option<PlanIndex>,
     /// The plan whose forwarding entries all switches have after the step, if that changes.
     pub forwarding: Option<PlanIndex>,
+    /// Whether lossless classes may be lossy from this step to the next.
+    pub lossy: bool,
     /// Whether the step ends with a drain: the next begins when all packets have left the network
     /// that were sent before all of this step had been done.
     pub drain: bool,
