@@ -42,7 +42,7 @@ fn plan(network: &Topology) -> Tables {
 #[test]
 fn plans_one_link_apart_are_joined_by_proven_steps() {
     let mut means = [0; 5];
-    for seed in 11..=40 {
+    for seed in 11..=14 {
         let network = jellyfish(seed);
         let (old, new) = (plan(&network), plan(&without_a_link(&network)));
         let found = find_change(&old, &new, &Options::default(), LossyChange::Never);
@@ -55,5 +55,6 @@ fn plans_one_link_apart_are_joined_by_proven_steps() {
         assert!(proven.report().proven);
     }
     println!("by means: {means:?}");
-    assert!(means[Means::OneStep as usize] < 30, "{means:?}");
+    // What the plan in between is for: neither plan keeps the routes of the other lossless.
+    assert!(means[Means::PlanBetween as usize] > 0, "{means:?}");
 }

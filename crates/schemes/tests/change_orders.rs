@@ -20,10 +20,11 @@ type Packet = (SwitchId, PortId, Tag);
 type Buffer = (SwitchId, PortId, u8);
 
 fn network(seed: u64) -> Topology {
+    let fabric_ports = if seed % 2 == 0 { 2 } else { 4 };
     let jellyfish = Jellyfish {
         size: JellyfishSize::Switches {
             switches: 5,
-            fabric_ports: 2 + u16::try_from(seed % 2).unwrap() * 2,
+            fabric_ports,
         },
         ports: 5,
         seed,

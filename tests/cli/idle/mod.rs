@@ -79,6 +79,7 @@ const COMMANDS: &[&str] = &[
     "export kne",
     "build",
     "audit",
+    "change",
     "entries",
     "buffers",
     "targets",
@@ -125,6 +126,10 @@ fn fixtures(at: &Path) {
         "build plan.json -o build",
         "build classes.json -o classes",
         "plan clos.json --bounces 3 -o deep.json",
+        "plan clos.json --bounces 2 -o three.json",
+        "topo jellyfish --switches 8 --ports 6 --fabric-ports 4 --seed 2 -o moved-fish.json",
+        "plan fish.json -o fish-plan.json",
+        "plan moved-fish.json -o moved.json",
         "build plan.json --target sonic -o sonic",
     ] {
         let (status, words) = run(at, line);

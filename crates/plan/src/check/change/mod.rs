@@ -424,7 +424,7 @@ fn promises(
             .iter()
             .flat_map(|&sent| forwarding.iter().map(move |&by| (sent, by)));
         let mut kept = pairs.map(|pair| Packets::new(union, pair, under_way).replay(step + 1));
-        kept.find_map(Result::err)
+        kept.find_map(Result::err).map(|error| *error)
     };
     let steps = epoch.clone().filter(|step| !change.steps[*step].lossy);
     steps.filter_map(of).collect()

@@ -62,7 +62,7 @@ impl<'a> Packets<'a> {
     }
 
     /// The first promise that is broken.
-    pub(super) fn replay(&self, step: usize) -> Result<(), ChangeError> {
+    pub(super) fn replay(&self, step: usize) -> Result<(), Box<ChangeError>> {
         let foreign = self.foreign();
         if foreign.is_none() && self.sent == self.routes {
             return Ok(()); // what the plan does by itself was proven
@@ -72,11 +72,11 @@ impl<'a> Packets<'a> {
         if tables.failover.is_some() {
             // The version of a packet chooses both its tags and its route.
             return match foreign {
-                Some(switch) if self.sent == self.routes => Err(ChangeError::Missing {
+                Some(switch) if self.sent == self.routes => Err(Box::new(ChangeError::Missing {
                     step,
                     plan,
                     switch: switch.to_owned(),
-                }),
+                })),
                 _ => Ok(()),
             };
         }
@@ -107,14 +107,16 @@ impl<'a> Packets<'a> {
             let kept = set
                 .map_err(PlanError::from)
                 .and_then(|set| replay.policy(&set));
-            kept.map_err(|error| match error {
-                PlanError::RouteLost(lost) => ChangeError::Lost {
-                    step,
-                    sent: self.sent,
-                    routes: self.routes,
-                    lost,
-                },
-                error => ChangeError::Plan { plan, error },
+            kept.map_err(|error| {
+                Box::new(match error {
+                    PlanError::RouteLost(lost) => ChangeError::Lost {
+                        step,
+                        sent: self.sent,
+                        routes: self.routes,
+                        lost,
+                    },
+                    error => ChangeError::Plan { plan, error },
+                })
             })?;
         }
         Ok(())
