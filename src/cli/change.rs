@@ -9,8 +9,8 @@ use plan::check::change::{self, Change, ChangeFailure, ChangeReport, CheckedChan
 use schemes::{FoundChange, LossyChange, Means, NoChange, find_change};
 use serde::Serialize;
 
-use super::check::load;
 use super::fault::{Context, Fault, Status};
+use super::plan_file::load;
 use super::terminal::{self, Terminal};
 use super::words::counted;
 

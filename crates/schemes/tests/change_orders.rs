@@ -20,7 +20,7 @@ type Packet = (SwitchId, PortId, Tag);
 type Buffer = (SwitchId, PortId, u8);
 
 fn network(seed: u64) -> Topology {
-    let fabric_ports = if seed % 2 == 0 { 2 } else { 4 };
+    let fabric_ports = if seed.is_multiple_of(2) { 2 } else { 4 };
     let jellyfish = Jellyfish {
         size: JellyfishSize::Switches {
             switches: 5,

@@ -14,9 +14,9 @@
 //! with other initial tags, in any order. A switch inserts rules, then changes its forwarding, then
 //! deletes rules; it inserts those of higher precedence first and deletes them last. So each packet
 //! meets what the rules before the step say or what those after it say, and while a switch forwards
-//! as before the step, it has all rules from before. The next step begins when the last has been done, everywhere. Some
-//! steps end with a *drain*: the next begins when all packets have left that were sent before the
-//! step had been done. Steps between which nothing drains are an *epoch*.
+//! as before the step, it has all rules from before. The next step begins when the last has been
+//! done, everywhere. Some steps end with a *drain*: the next begins when all packets have left that
+//! were sent before the step had been done. Steps between which nothing drains are an *epoch*.
 //!
 //! # Assumptions
 //!
