@@ -153,7 +153,7 @@ fn refuse(none: &NoChange, lossy_allowed: bool, terminal: &Terminal) -> Fault {
     match lossy_allowed {
         true => fault,
         false => fault.help(
-            "make the new plan by `plan --from OLD`, give switches more lossless priorities or buffer, or allow a time without lossless transport by --allow-lossy",
+            "give switches more lossless priorities or buffer, or allow a time without lossless transport by --allow-lossy",
         ),
     }
 }

@@ -82,6 +82,8 @@ fn prepare(at: &Path) {
         "topo clos --leaves 4 --spines 2 --hosts 2 -o clos.json",
         "topo ring 6 -o ring.json",
         "plan clos.json -o plan.json",
+        "plan clos.json -o old.json",
+        "plan clos.json --bounces 2 -o new.json",
         "plan ring.json --scheme plinko -o failover.json",
         "check failover.json --shard 1/1 -o shares",
         "build plan.json -o build",

@@ -105,8 +105,7 @@ const ALL: &[(&str, &[&str])] = &[
     (
         "change",
         &[
-            "switchwright change old.json new.json -o change.json",
-            "switchwright check change.json",
+            "switchwright change old.json new.json -o change.json   # then: switchwright check change.json",
         ],
     ),
     (

@@ -127,9 +127,8 @@ fn fixtures(at: &Path) {
         "build classes.json -o classes",
         "plan clos.json --bounces 3 -o deep.json",
         "plan clos.json --bounces 2 -o three.json",
-        "topo jellyfish --switches 8 --ports 6 --fabric-ports 4 --seed 2 -o moved-fish.json",
-        "plan fish.json -o fish-plan.json",
-        "plan moved-fish.json -o moved.json",
+        "plan clos.json --bounces 3 --carrier vlan-pcp -o old.json",
+        "plan clos.json --bounces 3 --carrier vlan-pcp --tag-priorities 4,3,2,5 -o other.json",
         "build plan.json --target sonic -o sonic",
     ] {
         let (status, words) = run(at, line);

@@ -142,7 +142,17 @@ pub fn find_change(
 fn by_versions(search: &mut Finder<'_>, old: &Tables, new: &Tables) -> Option<FoundChange> {
     let recoded = match new.failover {
         Some(_) => new.clone(), // its packets carry a version
-        None => with_other_codes(&[old], new)?,
+        None => match with_other_codes(&[old], new) {
+            Some(recoded) => recoded,
+            None => {
+                let error = ChangeError::TooFewCodes {
+                    carrier: new.carrier.kind.name(),
+                    needed: new.carrier.codes.len(),
+                };
+                search.tried.push((Means::OtherCodes, error));
+                return None;
+            }
+        },
     };
     if let Some(found) = search.attempt_both(Means::OtherCodes, &recoded) {
         return Some(found);

@@ -156,6 +156,16 @@ pub enum ChangeError {
         /// The limit.
         most: usize,
     },
+    /// The carrier has too few codes that no other plan reads.
+    #[error(
+        "the carrier `{carrier}` has too few free codes for {needed} tags beside those of the other plan; use fewer tags, or a carrier with more codes"
+    )]
+    TooFewCodes {
+        /// The carrier.
+        carrier: &'static str,
+        /// How many tags need a code.
+        needed: usize,
+    },
     /// A step names a switch that no plan has.
     #[error("step {step} names switch `{switch}`, which no plan has; correct the name")]
     UnknownSwitch {
@@ -322,6 +332,7 @@ impl ChangeError {
             | Self::Lost { .. }
             | Self::Missing { .. } => Fault::Proof,
             Self::Program { .. }
+            | Self::TooFewCodes { .. }
             | Self::Priorities { .. }
             | Self::Buffer { .. }
             | Self::Tcam { .. } => Fault::Target,
