@@ -37,7 +37,7 @@ pub(super) struct ChangeCommand {
 
 /// What `change --json` and `check --json` print of a change.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Figures<'a> {
     /// How the change is made; absent where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     means: Option<&'static str>,
@@ -70,7 +70,7 @@ impl ChangeCommand {
         };
         for (path, plan) in [(&self.old, &old), (&self.new, &new)] {
             plan::check(plan.clone(), &options).map_err(|failure| {
-                Fault::with(status(failure.fault()), format!("{path}: {failure}"))
+                Fault::with(failure.fault().into(), format!("{path}: {failure}"))
             })?;
         }
         let lossy = match self.allow_lossy {
@@ -79,7 +79,7 @@ impl ChangeCommand {
         };
         let found = find_change(&old, &new, &options, lossy);
         let found = found.map_err(|none| refuse(&none, self.allow_lossy, terminal))?;
-        let FoundChange { change, means, .. } = found;
+        let FoundChange { change, means } = found;
         // The search is not trusted: every plan and every step is proven from the tables.
         let proven = change::check(change, &options);
         drop(watch);
@@ -110,26 +110,18 @@ pub(super) fn check_file(
     tell(&proven, None, terminal)
 }
 
-fn status(fault: plan::Fault) -> Status {
-    match fault {
-        plan::Fault::Input => Status::Input,
-        plan::Fault::Proof => Status::Failed,
-        plan::Fault::Target => Status::Target,
-    }
-}
-
 fn refuse_file(failure: &ChangeFailure, terminal: &Terminal) -> Fault {
     if terminal.json {
         let report = &failure.report;
         let _ = terminal.result(
-            &Told {
+            &Figures {
                 means: None,
                 report,
             },
             String::new,
         );
     }
-    Fault::with(status(failure.fault()), failure)
+    Fault::with(failure.fault().into(), failure)
 }
 
 /// Says why there is no change. Plans that are no two states of one network are wrong input.
@@ -160,23 +152,25 @@ fn refuse(none: &NoChange, lossy_allowed: bool, terminal: &Terminal) -> Fault {
 
 fn tell(proven: &CheckedChange, means: Option<Means>, terminal: &Terminal) -> Result<(), Fault> {
     let report = proven.report();
-    let told = Told {
+    let figures = Figures {
         means: means.map(Means::name),
         report,
     };
-    terminal.summary(&told, || describe(report, means))?;
+    terminal.summary(&figures, || describe(report, means))?;
     match report.verdict {
-        Some(Verdict::Sampled) => Err(Fault::shown(Status::Sampled)),
-        _ => Ok(()),
+        Verdict::Sampled => Err(Fault::shown(Status::Sampled)),
+        Verdict::Proven | Verdict::Refuted => Ok(()),
     }
 }
 
 /// A change in words, and its steps as a table.
 fn describe(report: &ChangeReport, means: Option<Means>) -> String {
-    let how = means.map_or_else(String::new, |means| format!(" {}", means.describe()));
+    // The number of steps says it already if there is one.
+    let how = means.filter(|means| *means != Means::OneStep);
+    let how = how.map_or_else(String::new, |means| format!(" {}", means.describe()));
     let word = match report.verdict {
-        Some(Verdict::Sampled) => "Nothing wrong was found",
-        _ => "Proven",
+        Verdict::Sampled => "Nothing wrong was found",
+        Verdict::Proven | Verdict::Refuted => "Proven",
     };
     let most = report.priorities.map_or_else(String::new, |most| {
         format!("; at most {} at once", counted(most, "lossless priority"))

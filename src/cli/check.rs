@@ -9,7 +9,7 @@ use p4gen::build::Digest;
 use plan::check::against::Against;
 use plan::check::change::Change;
 use plan::check::{FailureOptions, Options, PartReport, Resilience, WalkedShare};
-use plan::{CheckFailure, CheckReport, CheckedPlan, Tables, Verdict};
+use plan::{CheckFailure, CheckReport, CheckedPlan, PlanFileError, Tables, Verdict};
 use topology::Topology;
 
 use super::fault::{Context, Fault, Status};
@@ -62,10 +62,13 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(self, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let text = terminal::read(&self.plan)?;
-        if Change::is_file(&text) {
-            return self.check_change(&text, given, terminal);
-        }
-        let subject = load_on((&self.plan, &text), self.against.as_deref())?;
+        let tables = match Tables::from_json(&text) {
+            Err(PlanFileError::Format { found }) if found.contains(Change::FORMAT) => {
+                return self.check_change(&text, given, terminal);
+            }
+            read => read.input(&self.plan)?,
+        };
+        let subject = put_on(tables, self.against.as_deref())?;
         let tables = subject.tables();
         if tables.failover.is_none() {
             let about = [
@@ -131,6 +134,15 @@ impl Check {
     }
 }
 
+/// Writes the certificate of a plan.
+fn certify(plan: &CheckedPlan, place: &str) -> Result<(), Fault> {
+    let Some(certificate) = plan.certificate() else {
+        return Err(Fault::input("this plan has no lossless tags to certify"));
+    };
+    let digest = Digest::of(plan.tables().to_json().as_bytes());
+    terminal::write(place, &certificate.to_json(&digest.to_string()))
+}
+
 impl Check {
     fn check_change(self, text: &str, given: &Given, terminal: &Terminal) -> Result<(), Fault> {
         let of_plans = [
@@ -153,18 +165,7 @@ impl Check {
         };
         change::check_file(&self.plan, text, &options, terminal)
     }
-}
 
-/// Writes the certificate of a plan.
-fn certify(plan: &CheckedPlan, place: &str) -> Result<(), Fault> {
-    let Some(certificate) = plan.certificate() else {
-        return Err(Fault::input("this plan has no lossless tags to certify"));
-    };
-    let digest = Digest::of(plan.tables().to_json().as_bytes());
-    terminal::write(place, &certificate.to_json(&digest.to_string()))
-}
-
-impl Check {
     fn failures(&self) -> FailureOptions {
         FailureOptions {
             failures: self.failures,
@@ -210,9 +211,8 @@ pub(super) fn merged(
     else {
         return Err(Fault::input("these are no shares of `check`"));
     };
-    let text = terminal::read(&plan.path)?;
-    let subject = load_on(
-        (&plan.path, &text),
+    let subject = put_on(
+        load(&plan.path)?,
         against.as_ref().map(|input| input.path.as_str()),
     )?;
     let tables = subject.tables();
@@ -273,9 +273,8 @@ impl Subject {
     }
 }
 
-/// Reads a plan file, and puts its tables on another network if one is named.
-fn load_on((place, text): (&str, &str), against: Option<&str>) -> Result<Subject, Fault> {
-    let tables = Tables::from_json(text).input(place)?;
+/// Puts the tables of a plan on another network if one is named.
+fn put_on(tables: Tables, against: Option<&str>) -> Result<Subject, Fault> {
     let Some(path) = against else {
         return Ok(Subject::Own(Box::new(tables)));
     };
@@ -296,12 +295,7 @@ pub(super) fn refuse(failure: &CheckFailure, terminal: &Terminal) -> Fault {
     if terminal.json {
         let _ = terminal.result(&failure.report, String::new);
     }
-    let status = match failure.fault() {
-        plan::Fault::Input => Status::Input,
-        plan::Fault::Proof => Status::Failed,
-        plan::Fault::Target => Status::Target,
-    };
-    Fault::with(status, failure)
+    Fault::with(failure.fault().into(), failure)
 }
 
 /// What was shown of failover tables, in words.

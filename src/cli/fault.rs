@@ -20,6 +20,16 @@ pub enum Status {
     Sampled = 4,
 }
 
+impl From<plan::Fault> for Status {
+    fn from(fault: plan::Fault) -> Self {
+        match fault {
+            plan::Fault::Input => Self::Input,
+            plan::Fault::Proof => Self::Failed,
+            plan::Fault::Target => Self::Target,
+        }
+    }
+}
+
 /// An error on its way to the terminal.
 #[derive(Debug)]
 pub struct Fault {

@@ -57,7 +57,7 @@ pub use check::{
 pub use failover::Failover;
 pub use file::{FORMAT, PlanFileError, VERSION};
 pub use model::{Class, LOSSY_PRIORITY, Promise, Provenance, RuleForm, Tables, TagRule, Tagging};
-pub use numbers::{TagNumbers, usual_dscps, usual_priorities};
+pub use numbers::{TagNumbers, usual_codes, usual_dscps, usual_priorities};
 pub use portset::{BITMAP_WORDS, PortBitmap, PortSet, PortSetError};
 pub use summary::{FailoverPart, FailoverSummary, PlanSummary};
 pub use tag::{ClassId, NewTag, Tag};

@@ -36,6 +36,16 @@ pub fn usual_dscps() -> impl Iterator<Item = u16> {
     USUAL_DSCPS.into_iter().chain(rest)
 }
 
+/// The codes of a carrier in the order in which tags take them by convention, each once. They go on
+/// beyond the greatest code of the carrier.
+pub fn usual_codes(kind: CarrierKind) -> Box<dyn Iterator<Item = u16>> {
+    match kind {
+        CarrierKind::Dscp => Box::new(usual_dscps()),
+        CarrierKind::VlanPcp => Box::new(usual_priorities().map(|code| code.get().into())),
+        CarrierKind::VlanVid | CarrierKind::Shim => Box::new(1..=u16::MAX),
+    }
+}
+
 /// The priorities in the order in which tags take them by convention, each once. After the last
 /// priority the numbers go on.
 pub fn usual_priorities() -> impl Iterator<Item = Priority> {
@@ -79,19 +89,17 @@ impl TagNumbers {
     pub fn carrier(&self, kind: CarrierKind, tags: &[Tag], classes: Option<usize>) -> Carrier {
         let counted = || (1..=u16::MAX).map(TagCode::new);
         let order: Vec<TagCode> = match kind {
-            CarrierKind::Dscp => usual_dscps()
+            CarrierKind::VlanPcp => {
+                let priorities = self.priorities(kind, tags).into_values();
+                let own = priorities.skip(self.codes.len());
+                let own = own.map(|priority| u16::from(priority.get()));
+                let rest = usual_codes(kind).take(tags.len() * 2);
+                own.chain(rest).map(TagCode::new).collect()
+            }
+            kind => usual_codes(kind)
                 .map(TagCode::new)
                 .take(tags.len() * 2)
                 .collect(),
-            CarrierKind::VlanPcp => {
-                let priorities = self.priorities(kind, tags).into_values();
-                let rest = usual_priorities().take(tags.len() * 2);
-                let codes = priorities.skip(self.codes.len()).chain(rest);
-                codes
-                    .map(|priority| TagCode::new(priority.get().into()))
-                    .collect()
-            }
-            CarrierKind::VlanVid | CarrierKind::Shim => counted().take(tags.len() * 2).collect(),
         };
         let usual = self.with_codes(kind, tags, order.into_iter(), classes.is_some());
         match classes {

@@ -200,9 +200,9 @@ fn a_step_is_refused_where_some_order_of_its_writes_can_deadlock() {
             }],
             plans: vec![old.clone(), new.clone()],
         };
-        let refused = check_steps(&change, &Options::default()).is_err_and(|failure| {
+        let refused = check_steps(&change, &Options::default()).is_err_and(|errors| {
             let cycle = |error: &ChangeError| matches!(error, ChangeError::Cycle { .. });
-            failure.errors.iter().any(cycle)
+            errors.iter().any(cycle)
         });
         let mut shuffled = all.clone();
         shuffled.shuffle(&mut draw);

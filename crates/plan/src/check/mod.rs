@@ -143,7 +143,7 @@
 //!   ([`CheckReport::promised`]), and so is where the plan's own forwarding leaves what its tags
 //!   keep lossless ([`Forwarded`]): neither is an error.
 //! - Delivery while failures change, and the loss of packets with the link that carried them.
-//! - Updates from one plan to another while packets are under way.
+//! - Updates from one plan to another while packets are under way: [`change`] proves those.
 //! - How soon packets arrive, fairness, and how far congestion spreads: T1 excludes a pause for
 //!   ever, not a long one.
 

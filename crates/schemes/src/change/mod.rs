@@ -18,9 +18,9 @@ mod between;
 use std::collections::{BTreeMap, BTreeSet};
 
 use plan::check::Options;
-use plan::check::change::{Change, ChangeError, ChangeReport, Step, check_steps};
+use plan::check::change::{Change, ChangeError, PlanIndex, Step, check_steps};
 use plan::{
-    Carrier, CarrierKind, LOSSY_PRIORITY, Tables, Tag, TagCode, TagNumbers, usual_dscps,
+    Carrier, CarrierKind, LOSSY_PRIORITY, Tables, Tag, TagCode, TagNumbers, usual_codes,
     usual_priorities,
 };
 use quantities::Priority;
@@ -72,8 +72,6 @@ pub struct FoundChange {
     pub change: Change,
     /// How it is made.
     pub means: Means,
-    /// What was found of its steps.
-    pub report: ChangeReport,
 }
 
 /// No change was found.
@@ -106,7 +104,7 @@ impl Means {
 /// Finds a change from a proven plan to another.
 ///
 /// # Errors
-/// [`NoChange`] if none of the means leads to a change that is proven.
+/// [`NoChange`] if no means gives a change that is proven.
 pub fn find_change(
     old: &Tables,
     new: &Tables,
@@ -122,8 +120,8 @@ pub fn find_change(
     if let Some(found) = search.attempt(Means::OneStep, one) {
         return Ok(found);
     }
-    // What is wrong with the plans themselves, no means mends.
-    if search.is_hopeless() {
+    // Other steps do not mend what is wrong with the plans themselves.
+    if search.plans_contradict() {
         return Err(search.end());
     }
     let lossless =
@@ -205,13 +203,9 @@ impl Finder<'_> {
     fn attempt(&mut self, means: Means, change: Change) -> Option<FoundChange> {
         debug_assert_eq!(change.plans.first(), Some(self.old));
         match check_steps(&change, self.options) {
-            Ok(report) => Some(FoundChange {
-                change,
-                means,
-                report,
-            }),
-            Err(failure) => {
-                let first = failure.errors.into_iter().next();
+            Ok(()) => Some(FoundChange { change, means }),
+            Err(errors) => {
+                let first = errors.into_iter().next();
                 self.tried.retain(|(tried, _)| *tried != means);
                 self.tried.extend(first.map(|error| (means, error)));
                 None
@@ -232,8 +226,8 @@ impl Finder<'_> {
     }
 
     /// Whether the plans cannot be those of one change, whatever the steps are.
-    fn is_hopeless(&self) -> bool {
-        let hopeless = |error: &ChangeError| {
+    fn plans_contradict(&self) -> bool {
+        let contradicts = |error: &ChangeError| {
             matches!(
                 error,
                 ChangeError::NothingInCommon { .. }
@@ -244,7 +238,7 @@ impl Finder<'_> {
                     | ChangeError::Plan { .. }
             )
         };
-        self.tried.iter().any(|(_, error)| hopeless(error))
+        self.tried.iter().any(|(_, error)| contradicts(error))
     }
 
     fn end(self) -> Box<NoChange> {
@@ -252,86 +246,92 @@ impl Finder<'_> {
     }
 }
 
-/// The names of all switches of two plans.
-fn switches(old: &Tables, new: &Tables) -> BTreeSet<String> {
-    let both = [old, new].into_iter();
-    let switches = both.flat_map(|plan| plan.topology.switches());
-    switches.map(|switch| switch.name.clone()).collect()
+/// Writes steps in which all switches of some plans are written alike.
+struct Steps(BTreeSet<String>);
+
+impl Steps {
+    fn of(plans: &[&Tables]) -> Self {
+        let switches = plans.iter().flat_map(|plan| plan.topology.switches());
+        Self(switches.map(|switch| switch.name.clone()).collect())
+    }
+
+    /// After the step all switches have the rules of these plans.
+    fn hold(&self, plans: &[PlanIndex]) -> Step {
+        let held: BTreeSet<PlanIndex> = plans.iter().copied().collect();
+        let switches = self.0.iter();
+        Step {
+            rules: switches
+                .map(|switch| (switch.clone(), held.clone()))
+                .collect(),
+            ..Step::default()
+        }
+    }
+}
+
+/// Hosts send with the initial tags of another plan, until packets with the tags before have left.
+fn restamp(plan: PlanIndex) -> Step {
+    Step {
+        hosts: Some(plan),
+        drain: true,
+        ..Step::default()
+    }
 }
 
 /// One step.
 fn in_one_step(old: &Tables, new: &Tables) -> Change {
-    let all = switches(old, new).into_iter();
+    let step = Step {
+        hosts: Some(1),
+        forwarding: Some(1),
+        ..Steps::of(&[old, new]).hold(&[1])
+    };
     Change {
-        steps: vec![Step {
-            rules: all.map(|switch| (switch, BTreeSet::from([1]))).collect(),
-            hosts: Some(1),
-            forwarding: Some(1),
-            ..Step::default()
-        }],
+        steps: vec![step],
         plans: vec![old.clone(), new.clone()],
     }
 }
 
 /// No rules until old packets have left.
 fn without_rules(old: &Tables, new: &Tables) -> Change {
-    let all = switches(old, new);
-    let rules = |plans: &BTreeSet<usize>| {
-        let all = all.iter();
-        all.map(|switch| (switch.clone(), plans.clone())).collect()
-    };
+    let all = Steps::of(&[old, new]);
+    let steps = vec![
+        Step {
+            lossy: true,
+            drain: true,
+            ..all.hold(&[])
+        },
+        Step {
+            hosts: Some(1),
+            forwarding: Some(1),
+            lossy: true,
+            ..all.hold(&[1])
+        },
+    ];
     Change {
-        steps: vec![
-            Step {
-                rules: rules(&BTreeSet::new()),
-                lossy: true,
-                drain: true,
-                ..Step::default()
-            },
-            Step {
-                rules: rules(&BTreeSet::from([1])),
-                hosts: Some(1),
-                forwarding: Some(1),
-                lossy: true,
-                ..Step::default()
-            },
-        ],
+        steps,
         plans: vec![old.clone(), new.clone()],
     }
 }
 
 /// From the old plan to one in between, by it to the new forwarding, and to the new plan.
 fn through(old: &Tables, middle: Tables, new: &Tables) -> Change {
-    let mut all = switches(old, new);
-    all.extend(middle.topology.switches().iter().map(|s| s.name.clone()));
-    let holding = |plans: &[usize]| -> BTreeMap<String, BTreeSet<usize>> {
-        let held: BTreeSet<usize> = plans.iter().copied().collect();
-        let all = all.iter();
-        all.map(|switch| (switch.clone(), held.clone())).collect()
-    };
-    let rules = |plans: &[usize]| Step {
-        rules: holding(plans),
-        ..Step::default()
-    };
-    let hosts = |plan| Step {
-        hosts: Some(plan),
+    let all = Steps::of(&[old, &middle, new]);
+    let onward = Step {
+        forwarding: Some(2),
+        // Whatever hosts send, no packet that the old rules have marked meets the new ones.
         drain: true,
-        ..Step::default()
+        ..all.hold(&[1])
     };
-    let mut onward = rules(&[1]);
-    onward.forwarding = Some(2);
-    // Whatever hosts send, nothing that the old rules have marked meets the new ones.
-    onward.drain = true;
+    let steps = vec![
+        all.hold(&[0, 1]),
+        restamp(1),
+        onward,
+        all.hold(&[1, 2]),
+        restamp(2),
+        all.hold(&[2]),
+    ];
     Change {
         plans: vec![old.clone(), middle, new.clone()],
-        steps: vec![
-            rules(&[0, 1]),
-            hosts(1),
-            onward,
-            rules(&[1, 2]),
-            hosts(2),
-            rules(&[2]),
-        ],
+        steps,
     }
 }
 
@@ -348,31 +348,12 @@ enum Forwarding {
 
 /// The new rules beside the old ones, then the new initial tags, then the old rules go.
 fn side_by_side(old: &Tables, new: &Tables, forwarding: Forwarding) -> Change {
-    let all = switches(old, new);
-    let holding = |plans: &[usize]| -> BTreeMap<String, BTreeSet<usize>> {
-        let held: BTreeSet<usize> = plans.iter().copied().collect();
-        let all = all.iter();
-        all.map(|switch| (switch.clone(), held.clone())).collect()
-    };
+    let all = Steps::of(&[old, new]);
     let forward = || Step {
         forwarding: Some(1),
         ..Step::default()
     };
-    let mut steps = vec![
-        Step {
-            rules: holding(&[0, 1]),
-            ..Step::default()
-        },
-        Step {
-            hosts: Some(1),
-            drain: true,
-            ..Step::default()
-        },
-        Step {
-            rules: holding(&[1]),
-            ..Step::default()
-        },
-    ];
+    let mut steps = vec![all.hold(&[0, 1]), restamp(1), all.hold(&[1])];
     match forwarding {
         Forwarding::WithHosts => steps[1].forwarding = Some(1),
         Forwarding::First => steps.insert(0, forward()),
@@ -393,15 +374,10 @@ fn with_other_codes(others: &[&Tables], new: &Tables) -> Option<Tables> {
         .chain([&carrier.lossy])
         .map(|code| code.get())
         .collect();
-    let order: Vec<u16> = match carrier.kind {
-        CarrierKind::Dscp => usual_dscps().take(64).collect(),
-        CarrierKind::VlanPcp => usual_priorities().take(7).map(|p| p.get().into()).collect(),
-        CarrierKind::VlanVid | CarrierKind::Shim => (1..=carrier.kind.max_code()).collect(),
-    };
     let below = carrier
         .class_shift
         .map_or(u32::MAX, |shift| 1 << shift.min(16));
-    let free = order.into_iter().filter(|code| {
+    let free = usual_codes(carrier.kind).filter(|code| {
         !taken.contains(code) && *code <= carrier.kind.max_code() && u32::from(*code) < below
     });
     let tags: Vec<Tag> = carrier.codes.keys().copied().collect();

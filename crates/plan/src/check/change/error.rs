@@ -40,20 +40,6 @@ pub struct MixedCycle {
     pub edges: Vec<Dependency>,
 }
 
-impl MixedCycle {
-    /// The mixture that shows the cycle: each switch of it with the plans whose rules it follows.
-    #[must_use]
-    pub fn mixture(&self) -> Vec<(&str, PlanIndex)> {
-        let edges = self.edges.iter();
-        let mut pairs: Vec<(&str, PlanIndex)> = edges
-            .map(|edge| (edge.from.port.switch.as_str(), edge.plan))
-            .collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        pairs
-    }
-}
-
 impl fmt::Display for MixedCycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for edge in &self.edges {
@@ -149,12 +135,25 @@ pub enum ChangeError {
         reader: PlanIndex,
     },
     /// More codes than the proof can tell apart.
-    #[error("the plans have {codes} codes together; at most {most} can be told apart")]
+    #[error(
+        "the plans have more than {most} codes together, which is the limit of the proof; use fewer tags or classes"
+    )]
     TooManyCodes {
-        /// How many.
-        codes: usize,
         /// The limit.
         most: usize,
+    },
+    /// A priority that the proof cannot tell apart.
+    #[error(
+        "plan {} has priority {priority}; the proof of a change reads priorities up to {most}",
+        .plan + 1
+    )]
+    PriorityRange {
+        /// The plan.
+        plan: PlanIndex,
+        /// The priority.
+        priority: Priority,
+        /// The limit.
+        most: u8,
     },
     /// The carrier has too few codes that no other plan reads.
     #[error(
@@ -323,6 +322,7 @@ impl ChangeError {
             | Self::Carrier { .. }
             | Self::LossyCode { .. }
             | Self::TooManyCodes { .. }
+            | Self::PriorityRange { .. }
             | Self::UnknownSwitch { .. }
             | Self::UnknownPlan { .. }
             | Self::SharedCode { .. }

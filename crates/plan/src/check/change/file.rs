@@ -8,13 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use thiserror::Error;
+use topology::{HeaderError, read_with_header};
 
 use super::model::{Change, PlanIndex, Step};
 use crate::file::PlanFileError;
 use crate::model::Tables;
 
-/// The `format` of a change file.
-const FORMAT: &str = "switchwright-change";
 /// The `version` that this program reads and writes.
 const VERSION: u32 = 1;
 
@@ -24,7 +23,7 @@ const MAX_PLANS: usize = 16;
 const MAX_STEPS: usize = 1000;
 
 /// A change file.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChangeFile<'a> {
     /// Always `switchwright-change`.
@@ -76,7 +75,10 @@ pub enum ChangeFileError {
     #[error("this is no change file: {0}")]
     Json(#[from] serde_json::Error),
     /// Another format.
-    #[error("the format is `{0}`, not `{FORMAT}`; give a file that `switchwright change` wrote")]
+    #[error(
+        "the format is {0}, not \"{format}\"; give a file that `switchwright change` wrote",
+        format = Change::FORMAT
+    )]
     Format(String),
     /// Another version.
     #[error("the version is {0}; this program reads version {VERSION}")]
@@ -115,29 +117,28 @@ pub enum ChangeFileError {
     },
 }
 
-impl Change {
-    /// Whether a text begins like a change file.
-    #[must_use]
-    pub fn is_file(text: &str) -> bool {
-        #[derive(Deserialize)]
-        struct Head {
-            format: String,
+impl From<HeaderError> for ChangeFileError {
+    fn from(error: HeaderError) -> Self {
+        match error {
+            HeaderError::Json(error) => Self::Json(error),
+            HeaderError::Format(found) => Self::Format(found),
+            HeaderError::Version(version) => Self::Version(version),
         }
-        serde_json::from_str::<Head>(text).is_ok_and(|head| head.format == FORMAT)
     }
+}
+
+impl Change {
+    /// The `format` of a change file.
+    pub const FORMAT: &str = "switchwright-change";
 
     /// Reads a change file.
     ///
     /// # Errors
     /// [`ChangeFileError`] if it is none, or says what cannot be.
     pub fn from_json(text: &str) -> Result<Self, ChangeFileError> {
-        let file: ChangeFile<'_> = serde_json::from_str(text)?;
-        if file.format != FORMAT {
-            return Err(ChangeFileError::Format(file.format));
-        }
-        if file.version != VERSION {
-            return Err(ChangeFileError::Version(file.version));
-        }
+        let file = read_with_header(text, (Self::FORMAT, VERSION), |file: &ChangeFile<'_>| {
+            (&file.format, file.version)
+        })?;
         at_most("plans", file.plans.len(), MAX_PLANS)?;
         at_most("steps", file.steps.len(), MAX_STEPS)?;
         let plans = (1..).zip(&file.plans).map(|(number, plan)| {
@@ -160,16 +161,13 @@ impl Change {
     /// The change file.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let plans: Vec<Box<RawValue>> = self
-            .plans
-            .iter()
-            .filter_map(|plan| RawValue::from_string(plan.to_json().trim_end().to_owned()).ok())
-            .collect();
-        let mut text =
-            format!("{{\n\"format\": \"{FORMAT}\",\n\"version\": {VERSION},\n\"plans\": [\n");
-        for (at, plan) in plans.iter().enumerate() {
+        let mut text = format!(
+            "{{\n\"format\": \"{}\",\n\"version\": {VERSION},\n\"plans\": [\n",
+            Self::FORMAT
+        );
+        for (at, plan) in self.plans.iter().enumerate() {
             text.push_str(if at > 0 { ",\n" } else { "" });
-            text.push_str(plan.get());
+            text.push_str(plan.to_json().trim_end());
         }
         text.push_str("\n],\n\"steps\": [\n");
         for (at, step) in self.steps.iter().enumerate() {

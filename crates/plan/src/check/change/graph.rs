@@ -1,26 +1,23 @@
-//! The buffer dependency graph of an epoch: of all packets that hosts can send while switches hold
-//! what they hold in it, in any mixture.
+//! The buffer dependency graph of an epoch, for all packets that hosts can send. At each switch it
+//! has the rules of all plans that the switch may hold in the epoch, so it covers every mixture.
 //!
 //! A node is an ingress buffer (port, priority). At a switch that may have the rules of several
 //! plans a packet may meet each of them, and its code says what it is to them. An edge says that
 //! packets of the first buffer may wait for room in the second; it knows the plan whose rules put
 //! them into the queue.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use quantities::{PortId, Priority};
+use quantities::Priority;
 
 use super::error::{ChangeError, Dependency, MixedCycle, WaitingBuffer};
 use super::model::PlanIndex;
-use super::union::{CodeIx, Union};
+use super::union::{CodeIx, Member, Union};
 use crate::check::certificate::GraphSize;
-use crate::check::rules::lookup::{LOSSY, RowNumber};
+use crate::check::rules::lookup::LOSSY;
 use crate::tag::ClassId;
 
-/// Priorities of IEEE 802.1Q.
-const PRIORITIES: u32 = 8;
-
-/// A buffer: port times priorities, plus priority.
+/// A buffer: the number of its port times the number of priorities, plus its priority.
 type Node = u32;
 
 /// One of the rows of all plans: the packets of one switch that one plan's rules treat alike.
@@ -35,6 +32,8 @@ struct RowEdges {
 /// The graph.
 pub(super) struct Graph<'a> {
     union: &'a Union<'a>,
+    /// How many priorities are told apart: one more than the greatest.
+    priorities: u32,
     /// By plan and row.
     rows: Vec<RowEdges>,
     /// The plan of each row.
@@ -55,12 +54,12 @@ struct Reached {
     /// By port and code: whether packets get there.
     seen: Vec<bool>,
     /// By port and code: the priorities in which the switch or host before sent them, a bit each.
-    sent: Vec<u8>,
+    sent: Vec<u128>,
     stack: Vec<State>,
 }
 
 impl Reached {
-    fn add(&mut self, (port, code): State, sent: u8) {
+    fn add(&mut self, (port, code): State, sent: u128) {
         let at = port as usize * self.codes + usize::from(code);
         self.sent[at] |= sent;
         if !std::mem::replace(&mut self.seen[at], true) {
@@ -95,11 +94,18 @@ impl<'a> Graph<'a> {
             *sum += rows;
             Some(first)
         });
+        let greatest = union
+            .members
+            .iter()
+            .filter_map(Member::greatest_priority)
+            .max();
+        let priorities = greatest.map_or(1, |greatest| u32::from(greatest.get()) + 1);
         let mut graph = Self {
             union,
+            priorities,
             rows: vec![RowEdges::default(); counts.iter().sum()],
             plans: plans.collect(),
-            held: vec![Vec::new(); union.port_count() * PRIORITIES as usize],
+            held: vec![Vec::new(); union.port_count() * priorities as usize],
             mismatch: None,
         };
         let reached = graph.follow(held, sending, &firsts.collect::<Vec<_>>());
@@ -119,12 +125,12 @@ impl<'a> Graph<'a> {
         while let Some((port, code)) = reached.stack.pop() {
             let (switch, in_port) = union.split(port);
             for &plan in &held[switch] {
-                let Some((row, tag)) = row(union, plan, (switch, in_port), code) else {
+                let Some((row, tag)) = union.row(plan, (switch, in_port), code) else {
                     continue;
                 };
                 let member = &union.members[plan];
                 let place = firsts[plan] + row as usize;
-                let node = port * PRIORITIES + u32::from(member.priority(tag).get());
+                let node = port * self.priorities + u32::from(member.priority(tag).get());
                 let edges = &mut self.rows[place];
                 let known = !edges.from.is_empty();
                 let Some(rules) = &member.rules else { continue };
@@ -139,11 +145,11 @@ impl<'a> Graph<'a> {
                     let written = member.writes(code, new);
                     for &peer in &union.far[out as usize].peers {
                         waits = true;
-                        reached.add((peer, written), 1 << priority.get());
+                        reached.add((peer, written), 1u128 << priority.get());
                         if !known {
                             edges
                                 .onward
-                                .push(peer * PRIORITIES + u32::from(priority.get()));
+                                .push(peer * self.priorities + u32::from(priority.get()));
                         }
                     }
                 }
@@ -232,7 +238,7 @@ impl<'a> Graph<'a> {
         left: &[bool],
         limit: usize,
     ) -> Option<Vec<(Node, PlanIndex)>> {
-        let mut from: std::collections::BTreeMap<Node, (Node, PlanIndex)> = [].into();
+        let mut from: BTreeMap<Node, (Node, PlanIndex)> = BTreeMap::new();
         let mut layer = vec![start];
         for _ in 1..limit {
             let mut next_layer = Vec::new();
@@ -261,8 +267,8 @@ impl<'a> Graph<'a> {
 
     fn name(&self, cycle: &[(Node, PlanIndex)]) -> MixedCycle {
         let buffer = |node: Node| WaitingBuffer {
-            port: self.union.port_name(node / PRIORITIES),
-            priority: Priority::new(u8::try_from(node % PRIORITIES).unwrap_or(u8::MAX)),
+            port: self.union.port_name(node / self.priorities),
+            priority: Priority::new(u8::try_from(node % self.priorities).unwrap_or(u8::MAX)),
         };
         let edges = cycle.iter().map(|&(node, plan)| Dependency {
             from: buffer(node),
@@ -274,10 +280,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-fn walk_back(
-    start: Node,
-    from: &std::collections::BTreeMap<Node, (Node, PlanIndex)>,
-) -> Vec<(Node, PlanIndex)> {
+fn walk_back(start: Node, from: &BTreeMap<Node, (Node, PlanIndex)>) -> Vec<(Node, PlanIndex)> {
     let mut cycle = Vec::new();
     let mut at = start;
     while let Some(&(before, plan)) = from.get(&at) {
@@ -289,24 +292,6 @@ fn walk_back(
     }
     cycle.reverse();
     cycle
-}
-
-/// The row in which a plan's rules have a packet, and the tag that it has there; nothing if the
-/// plan does not know the switch, the port or the code.
-fn row(
-    union: &Union<'_>,
-    plan: PlanIndex,
-    (switch, in_port): (usize, PortId),
-    code: CodeIx,
-) -> Option<(RowNumber, u8)> {
-    let member = &union.members[plan];
-    let rules = member.rules.as_ref()?;
-    let id = union.switches[switch].ids[plan]?;
-    let (kind, tag) = member.reads(code)?;
-    if in_port.get() > member.tables.topology.switch(id).ports {
-        return None;
-    }
-    Some((rules.lookup.number(id, kind, tag, in_port), tag))
 }
 
 /// Packets of hosts, which send with any code, and packets that failover rules put behind a link.
@@ -331,12 +316,11 @@ fn starts(
             let member = &union.members[plan];
             for class in (0..).take(member.tables.tagging.classes.len()) {
                 let code = member.initial(ClassId::new(class));
-                let place = code.and_then(|code| union.codes.binary_search(&code).ok());
-                let Some(code) = place.and_then(|at| CodeIx::try_from(at).ok()) else {
+                let Some(code) = code.and_then(|code| union.place_of_code(code)) else {
                     continue;
                 };
                 if let Some((_, tag)) = member.reads(code) {
-                    reached.add((port, code), 1 << member.priority(tag).get());
+                    reached.add((port, code), 1u128 << member.priority(tag).get());
                 }
             }
         }
@@ -345,7 +329,7 @@ fn starts(
     for plan in plans {
         for (port, code) in union.channels(plan) {
             let tag = union.members[plan].reads(code).map(|(_, tag)| tag);
-            let sent = tag.map_or(0, |tag| 1 << union.members[plan].priority(tag).get());
+            let sent = tag.map_or(0, |tag| 1u128 << union.members[plan].priority(tag).get());
             reached.add((port, code), sent);
         }
     }
@@ -369,7 +353,7 @@ fn mismatch(
         let code = CodeIx::try_from(at % reached.codes).unwrap_or(CodeIx::MAX);
         let (switch, in_port) = union.split(port);
         for &plan in &held[switch] {
-            let Some((row, tag)) = row(union, plan, (switch, in_port), code) else {
+            let Some((row, tag)) = union.row(plan, (switch, in_port), code) else {
                 continue;
             };
             let member = &union.members[plan];
@@ -378,7 +362,7 @@ fn mismatch(
                 cells.iter().any(|cell| *cell != LOSSY)
             });
             let counted = member.priority(tag);
-            let others = sent & !(1 << counted.get());
+            let others = sent & !(1u128 << counted.get());
             if lossless && others != 0 {
                 let sent = u8::try_from(others.trailing_zeros()).unwrap_or(0);
                 return Some(ChangeError::OtherPriority {

@@ -3,11 +3,38 @@
 use std::collections::BTreeSet;
 
 use quantities::{Bytes, Priority};
+use topology::SwitchId;
 
 use super::error::ChangeError;
 use super::model::PlanIndex;
 use super::union::Union;
 use crate::budget::switch_headroom;
+use crate::model::Tables;
+
+/// The lossless priorities that a switch needs if it holds rules of these plans.
+pub(super) fn priorities(
+    union: &Union<'_>,
+    switch: usize,
+    plans: &BTreeSet<PlanIndex>,
+) -> BTreeSet<Priority> {
+    let tables = holders(union, switch, plans).map(|(tables, _)| tables);
+    tables
+        .flat_map(|tables| tables.tagging.priorities.values().copied())
+        .collect()
+}
+
+/// Those of the plans that have the switch, and what it is in them.
+fn holders<'a>(
+    union: &'a Union<'_>,
+    switch: usize,
+    plans: &'a BTreeSet<PlanIndex>,
+) -> impl Iterator<Item = (&'a Tables, SwitchId)> {
+    let ids = &union.switches[switch].ids;
+    let plans = plans
+        .iter()
+        .filter_map(move |&plan| Some((plan, ids[plan]?)));
+    plans.map(|(plan, id)| (union.members[plan].tables, id))
+}
 
 /// What is too much for a switch in a step, in which it holds rules of these plans.
 pub(super) fn too_much(
@@ -16,17 +43,9 @@ pub(super) fn too_much(
     switch: usize,
     plans: &BTreeSet<PlanIndex>,
 ) -> Option<ChangeError> {
-    let own = &union.switches[switch];
-    let name = || own.name.to_owned();
-    let holders = || {
-        let plans = plans
-            .iter()
-            .filter_map(|&plan| Some((plan, own.ids[plan]?)));
-        plans.map(|(plan, id)| (union.members[plan].tables, id))
-    };
-    let priorities: BTreeSet<Priority> = holders()
-        .flat_map(|(tables, _)| tables.tagging.priorities.values().copied())
-        .collect();
+    let name = || union.switches[switch].name.to_owned();
+    let holders = || holders(union, switch, plans);
+    let priorities = priorities(union, switch, plans);
     let available = holders()
         .map(|(tables, _)| tables.budget.lossless_priorities)
         .min()?;

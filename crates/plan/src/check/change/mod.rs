@@ -10,13 +10,14 @@
 //! plan, or those of several plans that read different codes. Packets of failover plans carry the
 //! version of their plan too, and are read by that plan alone.
 //!
-//! A change is a sequence of *steps*. In a step switches are written and hosts are told to send
-//! with other initial tags, in any order. A switch inserts rules, then changes its forwarding, then
-//! deletes rules; it inserts those of higher precedence first and deletes them last. So each packet
-//! meets what the rules before the step say or what those after it say, and while a switch forwards
-//! as before the step, it has all rules from before. The next step begins when the last has been
-//! done, everywhere. Some steps end with a *drain*: the next begins when all packets have left that
-//! were sent before the step had been done. Steps between which nothing drains are an *epoch*.
+//! A change is a sequence of *steps*. In a step switches are written, and hosts change the initial
+//! tags with which they send, in any order. A switch inserts rules, then changes its forwarding,
+//! then deletes rules; it inserts those of higher precedence first and deletes them last. So each
+//! packet meets what the rules before the step say or what those after it say, and while a switch
+//! forwards as before the step, it has all rules from before. The next step begins when the last
+//! has been done, everywhere. Some steps end with a *drain*: the next begins when all packets have
+//! left that were sent before the step had been done. Steps between which nothing drains are an
+//! *epoch*.
 //!
 //! # Assumptions
 //!
@@ -61,8 +62,6 @@ mod limits;
 mod model;
 mod packets;
 mod rules;
-#[cfg(test)]
-mod tests;
 mod union;
 
 use std::collections::BTreeSet;
@@ -76,7 +75,6 @@ pub use file::ChangeFileError;
 pub use model::{Change, PlanIndex, Step};
 
 use super::certificate::GraphSize;
-use super::checked::CheckedPlan;
 use super::{Options, Verdict};
 use graph::Graph;
 use model::{Moment, epochs};
@@ -87,7 +85,6 @@ use union::Union;
 #[derive(Clone, Debug)]
 pub struct CheckedChange {
     change: Change,
-    plans: Vec<CheckedPlan>,
     report: ChangeReport,
 }
 
@@ -98,12 +95,6 @@ impl CheckedChange {
         &self.change
     }
 
-    /// Its plans, each proven.
-    #[must_use]
-    pub fn plans(&self) -> &[CheckedPlan] {
-        &self.plans
-    }
-
     /// The report of the proof.
     #[must_use]
     pub const fn report(&self) -> &ChangeReport {
@@ -112,10 +103,10 @@ impl CheckedChange {
 }
 
 /// What was found of a change, in figures.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ChangeReport {
-    /// The verdict; `null` if the plans were not proven anew.
-    pub verdict: Option<Verdict>,
+    /// What was shown, in a word.
+    pub verdict: Verdict,
     /// Whether the change is proven.
     pub proven: bool,
     /// How many plans it has.
@@ -138,7 +129,7 @@ pub struct StepReport {
     pub inserted: usize,
     /// How many tag rules are deleted, on all switches.
     pub deleted: usize,
-    /// Whether hosts are told to send with other initial tags.
+    /// Whether hosts change the initial tags with which they send.
     pub hosts: bool,
     /// Whether forwarding entries change.
     pub forwarding: bool,
@@ -161,12 +152,6 @@ pub struct ChangeFailure {
 }
 
 impl ChangeFailure {
-    fn new(errors: Vec<ChangeError>, mut report: ChangeReport) -> Self {
-        report.verdict = Some(Verdict::Refuted);
-        report.counterexample = errors.first().map(ToString::to_string);
-        Self { errors, report }
-    }
-
     /// Whose fault the refusal is.
     #[must_use]
     pub fn fault(&self) -> super::Fault {
@@ -180,63 +165,62 @@ impl ChangeFailure {
 /// # Errors
 /// Every error that could be found: of each plan, and one of each kind for each epoch or step.
 pub fn check(change: Change, options: &Options) -> Result<CheckedChange, Box<ChangeFailure>> {
-    let mut report = ChangeReport::of(&change);
-    let mut plans = Vec::new();
+    let mut drawn = false;
     let mut errors = Vec::new();
     for (plan, tables) in change.plans.iter().enumerate() {
         match super::check(tables.clone(), options) {
-            Ok(proven) => plans.push(proven),
+            Ok(proven) => drawn |= proven.report().verdict == Verdict::Sampled,
             Err(failure) => {
                 let of = |error| ChangeError::Plan { plan, error };
                 errors.extend(failure.errors.into_iter().map(of));
             }
         }
     }
+    let mut found = Findings::default();
     if errors.is_empty() {
-        errors = examine(&change, options, &mut report);
+        found = examine(&change, options);
+        errors.append(&mut found.errors);
     }
-    if errors.is_empty() {
-        let drawn = plans
-            .iter()
-            .any(|plan| plan.report().verdict == Verdict::Sampled);
-        report.proven = !drawn;
-        report.verdict = Some(match drawn {
-            true => Verdict::Sampled,
-            false => Verdict::Proven,
-        });
-        return Ok(CheckedChange {
-            change,
-            plans,
-            report,
-        });
+    let verdict = match (errors.is_empty(), drawn) {
+        (false, _) => Verdict::Refuted,
+        (true, true) => Verdict::Sampled,
+        (true, false) => Verdict::Proven,
+    };
+    let report = ChangeReport {
+        verdict,
+        proven: verdict == Verdict::Proven,
+        plans: change.plans.len(),
+        steps: steps(&change, &found.graphs),
+        priorities: found.priorities,
+        counterexample: errors.first().map(ToString::to_string),
+    };
+    match errors.is_empty() {
+        true => Ok(CheckedChange { change, report }),
+        false => Err(Box::new(ChangeFailure { errors, report })),
     }
-    Err(Box::new(ChangeFailure::new(errors, report)))
 }
 
-/// Examines the steps of a change, of whose plans each was proven before: the verdict stays open.
+/// Examines the steps of a change, of whose plans each was proven before.
 ///
 /// # Errors
 /// Everything that is wrong with the steps.
-pub fn check_steps(change: &Change, options: &Options) -> Result<ChangeReport, Box<ChangeFailure>> {
-    let mut report = ChangeReport::of(change);
-    let errors = examine(change, options, &mut report);
-    match errors.is_empty() {
-        true => Ok(report),
-        false => Err(Box::new(ChangeFailure::new(errors, report))),
+pub fn check_steps(change: &Change, options: &Options) -> Result<(), Vec<ChangeError>> {
+    match examine(change, options).errors {
+        errors if errors.is_empty() => Ok(()),
+        errors => Err(errors),
     }
 }
 
-impl ChangeReport {
-    fn of(change: &Change) -> Self {
-        let moments = Moment::all(change);
-        let between = moments.windows(2).zip(&change.steps);
-        let steps = between.map(|(moments, step)| StepReport::of(change, moments, step));
-        Self {
-            plans: change.plans.len(),
-            steps: steps.collect(),
-            ..Self::default()
-        }
-    }
+/// The steps of a change in figures. `graphs` has the graph of the epoch of each step, as far as
+/// they were made.
+fn steps(change: &Change, graphs: &[GraphSize]) -> Vec<StepReport> {
+    let moments = Moment::all(change);
+    let between = moments.windows(2).zip(&change.steps);
+    let reports = between.enumerate().map(|(at, (moments, step))| StepReport {
+        graph: graphs.get(at).copied(),
+        ..StepReport::of(change, moments, step)
+    });
+    reports.collect()
 }
 
 impl StepReport {
@@ -267,37 +251,61 @@ impl StepReport {
     }
 }
 
-/// Examines the steps of a change whose plans are proven: all that is wrong with them.
-fn examine(change: &Change, options: &Options, report: &mut ChangeReport) -> Vec<ChangeError> {
+/// What was found of the steps of a change.
+#[derive(Default)]
+struct Findings {
+    /// All that is wrong with them.
+    errors: Vec<ChangeError>,
+    /// The graph of the epoch of each step, as far as they were made.
+    graphs: Vec<GraphSize>,
+    /// The most lossless priorities that a switch needs at once.
+    priorities: Option<usize>,
+}
+
+impl From<Vec<ChangeError>> for Findings {
+    fn from(errors: Vec<ChangeError>) -> Self {
+        Self {
+            errors,
+            ..Self::default()
+        }
+    }
+}
+
+/// Examines the steps of a change whose plans are proven.
+fn examine(change: &Change, options: &Options) -> Findings {
     let wrong = unknown(change);
     if !wrong.is_empty() {
-        return wrong;
+        return wrong.into();
     }
     let union = match Union::new(change) {
         Ok(union) => union,
-        Err(errors) => return errors,
+        Err(errors) => return errors.into(),
     };
     let moments = Moment::all(change);
     let mut errors = shared_codes(&union, &moments);
     errors.extend(unfinished(change, &moments));
-    if !errors.is_empty() {
-        return errors;
+    let mut found = Findings::from(errors);
+    if !found.errors.is_empty() {
+        return found;
     }
     for epoch in epochs(change) {
         options.progress.checkpoint();
-        let found = deadlocks(&union, &moments, &epoch, report);
+        let (size, wrong) = deadlocks(&union, &moments, &epoch);
+        found.graphs.extend(epoch.clone().map(|_| size));
         // What can deadlock is not sound, whatever it promises.
-        if found.is_empty() {
-            errors.extend(promises(&union, change, &moments, &epoch));
+        if wrong.is_empty() {
+            found
+                .errors
+                .extend(promises(&union, change, &moments, &epoch));
         }
-        errors.extend(found);
+        found.errors.extend(wrong);
     }
     let (most, over) = budgets(&union, &moments);
-    report.priorities = Some(most);
+    found.priorities = Some(most);
     if options.budgets {
-        errors.extend(over);
+        found.errors.extend(over);
     }
-    errors
+    found
 }
 
 /// Steps that name a switch or a plan which does not exist.
@@ -380,33 +388,26 @@ fn graph<'a>(union: &'a Union<'a>, moments: &[Moment<'_>]) -> Graph<'a> {
     Graph::new(union, &held(union, moments), &sending)
 }
 
-/// Cycles of buffers in an epoch, and packets that are counted under another priority than that in
-/// which they were sent.
+/// The size of the graph of an epoch; cycles of buffers, and packets that are counted under another
+/// priority than that in which they were sent.
 fn deadlocks(
     union: &Union<'_>,
     moments: &[Moment<'_>],
     epoch: &Range<usize>,
-    report: &mut ChangeReport,
-) -> Vec<ChangeError> {
+) -> (GraphSize, Vec<ChangeError>) {
     let whole = graph(union, &moments[epoch.start..=epoch.end]);
-    let size = whole.size();
-    for step in &mut report.steps[epoch.clone()] {
-        step.graph = Some(size);
-    }
-    let mut errors: Vec<ChangeError> = whole.mismatch.clone().into_iter().collect();
-    if whole.cycle().is_none() {
-        return errors;
-    }
-    let first = epoch.clone().find_map(|step| {
-        let part = graph(union, &moments[epoch.start..=step + 1]);
-        let cycle = part.cycle()?;
-        Some(ChangeError::Cycle {
-            step: step + 1,
-            cycle,
-        })
-    });
-    errors.extend(first);
-    errors
+    let (size, cycle) = (whole.size(), whole.cycle());
+    let mut errors: Vec<ChangeError> = whole.mismatch.into_iter().collect();
+    errors.extend(cycle.map(|cycle| {
+        // The first step after which there is one.
+        let earlier = (epoch.start..epoch.end - 1).find_map(|step| {
+            let cycle = graph(union, &moments[epoch.start..=step + 1]).cycle()?;
+            Some((step + 1, cycle))
+        });
+        let (step, cycle) = earlier.unwrap_or((epoch.end, cycle));
+        ChangeError::Cycle { step, cycle }
+    }));
+    (size, errors)
 }
 
 /// The first broken promise of each step of an epoch.
@@ -419,15 +420,31 @@ fn promises(
     let of = |step: usize| {
         let under_way = &moments[step..=epoch.end];
         let sending = BTreeSet::from([moments[step].hosts, moments[step + 1].hosts]);
-        let forwarding: BTreeSet<_> = under_way.iter().map(|m| m.forwarding).collect();
-        let pairs = sending
-            .iter()
-            .flat_map(|&sent| forwarding.iter().map(move |&by| (sent, by)));
-        let mut kept = pairs.map(|pair| Packets::new(union, pair, under_way).replay(step + 1));
-        kept.find_map(Result::err).map(|error| *error)
+        sending
+            .into_iter()
+            .find_map(|sent| broken(union, sent, under_way, step + 1))
     };
     let steps = epoch.clone().filter(|step| !change.steps[*step].lossy);
     steps.filter_map(of).collect()
+}
+
+/// The first broken promise to packets that are sent with the initial tags of a plan.
+fn broken(
+    union: &Union<'_>,
+    sent: PlanIndex,
+    under_way: &[Moment<'_>],
+    step: usize,
+) -> Option<ChangeError> {
+    if union.members[sent].tables.failover.is_some() {
+        let switch = packets::lacking(union, sent, under_way)?.to_owned();
+        let plan = sent;
+        return Some(ChangeError::Missing { step, plan, switch });
+    }
+    let forwarding: BTreeSet<_> = under_way.iter().map(|m| m.forwarding).collect();
+    let mut kept = forwarding
+        .into_iter()
+        .map(|routes| Packets::new(union, (sent, routes), under_way).replay(step));
+    kept.find_map(Result::err).map(|error| *error)
 }
 
 /// The most priorities that a switch needs at once, and the first switch of each step for which
@@ -437,14 +454,11 @@ fn budgets(union: &Union<'_>, moments: &[Moment<'_>]) -> (usize, Vec<ChangeError
     let mut errors = Vec::new();
     for (step, two) in (1..).zip(moments.windows(2)) {
         let both = held(union, two);
-        for plans in &both {
-            let priorities: BTreeSet<_> = plans
-                .iter()
-                .flat_map(|&plan| union.members[plan].tables.tagging.priorities.values())
-                .collect();
-            most = most.max(priorities.len());
-        }
         let over = both.iter().enumerate();
+        let needed = over
+            .clone()
+            .map(|(at, plans)| limits::priorities(union, at, plans).len());
+        most = most.max(needed.max().unwrap_or(0));
         let mut over = over.filter_map(|(at, plans)| limits::too_much(union, step, at, plans));
         errors.extend(over.next());
     }

@@ -19,8 +19,8 @@ pub struct Change {
     pub steps: Vec<Step>,
 }
 
-/// A step: what is written on switches and told to hosts. All of it may happen in any order. The
-/// next step begins when all of it has been done.
+/// A step: what is written on switches, and with which initial tags hosts send from then on. All of
+/// it may happen in any order. The next step begins when all of it has been done.
 ///
 /// On one switch new rules are inserted, then forwarding changes, then old rules are deleted. Rules
 /// of higher precedence are inserted first and deleted last. So a packet meets what the rules

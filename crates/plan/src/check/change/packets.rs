@@ -50,36 +50,22 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// The first switch on routes of the plan at which packets may find other rules than those of
-    /// the plan with whose tags they were sent.
-    fn foreign(&self) -> Option<&'a str> {
+    /// Whether packets may find other rules than those of the plan with whose tags they were sent.
+    fn meet_foreign_rules(&self) -> bool {
         let mut switches = self.union.switches.iter().zip(&self.held);
-        let found = switches.find(|(switch, held)| {
+        switches.any(|(switch, held)| {
             let foreign = |held: &Holding<'_>| !held.plans.contains(&self.sent);
             switch.ids[self.routes].is_some() && held.iter().any(foreign)
-        });
-        found.map(|(switch, _)| switch.name)
+        })
     }
 
     /// The first promise that is broken.
     pub(super) fn replay(&self, step: usize) -> Result<(), Box<ChangeError>> {
-        let foreign = self.foreign();
-        if foreign.is_none() && self.sent == self.routes {
+        if self.sent == self.routes && !self.meet_foreign_rules() {
             return Ok(()); // what the plan does by itself was proven
         }
         let (sent, plan) = (&self.union.members[self.sent], self.routes);
         let tables = self.union.members[plan].tables;
-        if tables.failover.is_some() {
-            // The version of a packet chooses both its tags and its route.
-            return match foreign {
-                Some(switch) if self.sent == self.routes => Err(Box::new(ChangeError::Missing {
-                    step,
-                    plan,
-                    switch: switch.to_owned(),
-                })),
-                _ => Ok(()),
-            };
-        }
         for promise in &tables.promises {
             let Some(class) = tables.tagging.classes.get(promise.class.index()) else {
                 continue;
@@ -88,13 +74,9 @@ impl<'a> Packets<'a> {
             // is promised nothing by the other.
             let classes = sent.tables.tagging.classes.iter();
             let own = (0..).map(ClassId::new).zip(classes);
-            let own = own
-                .filter(|(_, other)| other.name == class.name)
-                .map(|(id, _)| id)
-                .next();
-            let initial = own.and_then(|own| sent.initial(own));
-            let initial = initial.and_then(|code| self.union.codes.binary_search(&code).ok());
-            let Some(initial) = initial.and_then(|at| CodeIx::try_from(at).ok()) else {
+            let own = own.filter(|(_, other)| other.name == class.name);
+            let initial = own.map(|(id, _)| id).next().and_then(|id| sent.initial(id));
+            let Some(initial) = initial.and_then(|code| self.union.place_of_code(code)) else {
                 continue;
             };
             let replay = Replay {
@@ -145,13 +127,8 @@ impl<'a> Packets<'a> {
         let place = self.union.members[self.routes].place(switch);
         let member = plan.map(|plan| (plan, &self.union.members[plan]));
         let cells = member.and_then(|(plan, member)| {
-            let rules = member.rules.as_ref()?;
-            let id = self.union.switches[place].ids[plan]?;
-            let (kind, tag) = member.reads(code)?;
-            if in_port.get() > member.tables.topology.switch(id).ports {
-                return None;
-            }
-            Some(rules.lookup.row(id, kind, tag, in_port))
+            let (row, _) = self.union.row(plan, (place, in_port), code)?;
+            Some(member.rules.as_ref()?.lookup.numbered(row).1)
         });
         Row {
             cells: cells.unwrap_or_default(),
@@ -159,6 +136,20 @@ impl<'a> Packets<'a> {
             only_lossless,
         }
     }
+}
+
+/// The first switch of a failover plan which may lack its tables in some of these moments. Its
+/// packets carry its version, which chooses both their tags and their route.
+pub(super) fn lacking<'a>(
+    union: &Union<'a>,
+    plan: PlanIndex,
+    moments: &[Moment<'_>],
+) -> Option<&'a str> {
+    let lacks = |switch: &&UnionSwitch<'_>| {
+        let mut held = moments.iter().filter_map(|m| m.rules.get(switch.name));
+        switch.ids[plan].is_some() && held.any(|held| !held.contains(&plan))
+    };
+    union.switches.iter().find(lacks).map(|switch| switch.name)
 }
 
 /// All that a switch may hold while it forwards by a plan, in some moments and the steps between

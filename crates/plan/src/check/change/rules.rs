@@ -11,7 +11,7 @@ use crate::model::{Tables, TagRule};
 use crate::portset::PortSet;
 use crate::tag::NewTag;
 
-/// A tag rule with all that a switch is told of it.
+/// A tag rule as a switch has it: codes and priorities in place of tags.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rule<'a> {
     /// The version of packets that it matches; 0 without failover tables.

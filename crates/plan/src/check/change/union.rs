@@ -1,6 +1,8 @@
 //! The networks and the rules of all plans of a change, in the numbers that they share: switches
 //! by name, ports by number, packets by the code that they carry.
 
+use std::collections::BTreeSet;
+
 use quantities::{PortId, Priority};
 use topology::{NodeId, SwitchId, Topology};
 
@@ -11,7 +13,7 @@ use crate::check::error::{PlanError, PortName};
 use crate::check::evidence::References;
 use crate::check::resilience::lossless;
 use crate::check::rules::Rules;
-use crate::check::rules::lookup::{LOSSY, TagIx};
+use crate::check::rules::lookup::{LOSSY, RowNumber, TagIx};
 use crate::model::Tables;
 use crate::tag::{ClassId, NewTag};
 
@@ -22,8 +24,11 @@ pub(super) type Code = (usize, TagCode);
 /// A code that packets carry, by its place in [`Union::codes`].
 pub(super) type CodeIx = u8;
 
-/// How many codes the proof can tell apart.
+/// The most codes that the proof can tell apart.
 const MAX_CODES: usize = 200;
+/// The greatest priority that the proof can tell apart. Switches have 8, but budgets may be left
+/// out.
+const MAX_PRIORITY: u8 = 127;
 
 /// A switch of any of the plans.
 pub(super) struct UnionSwitch<'a> {
@@ -67,7 +72,7 @@ pub(super) struct Union<'a> {
     pub(super) far: Vec<Far>,
     /// By port: its switch.
     owner: Vec<usize>,
-    /// The codes that some plan reads as a lossless tag, in rising order.
+    /// The codes that packets may carry, in rising order.
     pub(super) codes: Vec<Code>,
     pub(super) members: Vec<Member<'a>>,
 }
@@ -91,10 +96,7 @@ impl<'a> Union<'a> {
             members: Vec::new(),
         };
         if union.codes.len() > MAX_CODES {
-            return Err(vec![ChangeError::TooManyCodes {
-                codes: union.codes.len(),
-                most: MAX_CODES,
-            }]);
+            return Err(vec![ChangeError::TooManyCodes { most: MAX_CODES }]);
         }
         for (index, plan) in change.plans.iter().enumerate() {
             let member = union.member(index, plan).map_err(|errors| {
@@ -161,13 +163,36 @@ impl<'a> Union<'a> {
         }
     }
 
+    /// The row in which a plan's rules have a packet, and the tag that it has there; nothing if the
+    /// plan does not know the switch, the port or the code.
+    pub(super) fn row(
+        &self,
+        plan: PlanIndex,
+        (switch, in_port): (usize, PortId),
+        code: CodeIx,
+    ) -> Option<(RowNumber, TagIx)> {
+        let member = &self.members[plan];
+        let rules = member.rules.as_ref()?;
+        let id = self.switches[switch].ids[plan]?;
+        let (kind, tag) = member.reads(code)?;
+        if in_port.get() > member.tables.topology.switch(id).ports {
+            return None;
+        }
+        Some((rules.lookup.number(id, kind, tag, in_port), tag))
+    }
+
+    /// The place of a code.
+    pub(super) fn place_of_code(&self, code: Code) -> Option<CodeIx> {
+        CodeIx::try_from(self.codes.binary_search(&code).ok()?).ok()
+    }
+
     /// The place of a switch.
-    pub(super) fn place_of(&self, name: &str) -> Option<usize> {
+    fn place_of(&self, name: &str) -> Option<usize> {
         self.switches.binary_search_by(|s| s.name.cmp(name)).ok()
     }
 
     /// The number of a port.
-    pub(super) fn port(&self, switch: usize, port: PortId) -> u32 {
+    fn port(&self, switch: usize, port: PortId) -> u32 {
         self.switches[switch].first + u32::from(port.get())
     }
 
@@ -243,12 +268,13 @@ impl Member<'_> {
             Some((class(*code).min(lookup.kinds - 1), tag))
         };
         self.read = codes.iter().map(read).collect();
-        let mask = carrier.tag_mask();
+        let tables = self.tables;
         let write = |(own, code): &Code| {
             let written = lookup.tags.iter().map(|tag| {
-                let tag = carrier.codes.get(tag).map_or(0, |tag| tag.get());
-                let whole = TagCode::new((code.get() & !mask) | tag);
-                let place = codes.binary_search(&(*own, whole)).ok();
+                let tag = carrier.codes.get(tag).copied().unwrap_or_default();
+                let whole = (*own, rewritten(tables, *code, tag));
+                // Codes that the plan does not read, it does not write anew.
+                let place = codes.binary_search(&whole).ok();
                 place
                     .and_then(|at| CodeIx::try_from(at).ok())
                     .unwrap_or(LOSSY)
@@ -272,6 +298,11 @@ impl Member<'_> {
     /// The code with which a packet leaves that carried `code` and gets this tag.
     pub(super) fn writes(&self, code: CodeIx, tag: TagIx) -> CodeIx {
         self.written(code)[usize::from(tag)]
+    }
+
+    /// The greatest priority of its tags.
+    pub(super) fn greatest_priority(&self) -> Option<Priority> {
+        self.priorities.iter().copied().max()
     }
 
     /// The priority of a tag.
@@ -321,31 +352,54 @@ fn switches(change: &Change) -> (Vec<UnionSwitch<'_>>, Vec<usize>) {
     (switches, owner)
 }
 
-/// The codes that some plan reads as a lossless tag. Of the classes that no plan has, one stands
-/// for all.
+/// The codes of the tags and classes of all plans, and those that packets with one of these get by
+/// another plan. Of the classes that a plan does not have, one stands for all. Ends early if there
+/// are more than [`MAX_CODES`].
 fn codes(plans: &[Tables]) -> Vec<Code> {
-    let mut codes = Vec::new();
-    for (index, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.has_tags()) {
-        let version = version(index, plan);
-        let (carrier, classes) = (&plan.carrier, plan.tagging.classes.len());
-        let above = match carrier.class_shift {
-            Some(_) => 0..=classes,
-            None => 0..=0,
-        };
-        for class in above {
-            for code in carrier.codes.values() {
-                let shift = u32::from(carrier.class_shift.unwrap_or(0));
-                let class = u32::try_from(class).unwrap_or(u32::MAX).checked_shl(shift);
-                let whole = class.map(|class| class | u32::from(code.get()));
-                let fits = whole.filter(|whole| *whole <= u32::from(carrier.kind.max_code()));
-                let whole = fits.and_then(|whole| u16::try_from(whole).ok());
-                codes.extend(whole.map(|whole| (version, TagCode::new(whole))));
+    let tagged = || plans.iter().enumerate().filter(|(_, plan)| plan.has_tags());
+    let mut codes: BTreeSet<Code> = tagged()
+        .flat_map(|(at, plan)| own_codes(at, plan))
+        .collect();
+    let mut new: Vec<Code> = codes.iter().copied().collect();
+    while let Some((version, code)) = new.pop() {
+        let readers = tagged().filter(|(at, plan)| {
+            self::version(*at, plan) == version && plan.carrier.decode(code) != NewTag::Lossy
+        });
+        for (_, plan) in readers {
+            for tag in plan.carrier.codes.values() {
+                let written = (version, rewritten(plan, code, *tag));
+                if codes.insert(written) {
+                    new.push(written);
+                }
             }
         }
+        if codes.len() > MAX_CODES {
+            break;
+        }
     }
-    codes.sort_unstable();
-    codes.dedup();
-    codes
+    codes.into_iter().collect()
+}
+
+/// The codes of the tags of a plan, for each of its classes and one that it does not have.
+fn own_codes(index: PlanIndex, plan: &Tables) -> Vec<Code> {
+    let carrier = &plan.carrier;
+    let classes = match carrier.class_shift {
+        Some(_) => plan.tagging.classes.len(),
+        None => 0,
+    };
+    let classes = (0..=u8::MAX).map(ClassId::new).take(classes + 1);
+    let codes = classes.flat_map(|class| {
+        let tags = carrier.codes.keys();
+        tags.filter_map(move |tag| carrier.code(class, NewTag::Lossless(*tag)))
+    });
+    let fit = codes.filter(|code| code.get() <= carrier.kind.max_code());
+    fit.map(|code| (version(index, plan), code)).collect()
+}
+
+/// The code with which a packet leaves that carried `code` and gets the tag with the code `tag`: it
+/// keeps its class.
+fn rewritten(plan: &Tables, code: TagCode, tag: TagCode) -> TagCode {
+    TagCode::new((code.get() & !plan.carrier.tag_mask()) | tag.get())
 }
 
 /// The version that packets of a plan are stamped with.
@@ -388,6 +442,15 @@ fn contradictions(plans: &[Tables]) -> Vec<ChangeError> {
         errors.extend(renamed(one, other));
     }
     errors.extend(lossy_code(plans));
+    errors.extend(plans.iter().enumerate().find_map(|(plan, tables)| {
+        let mut priorities = tables.tagging.priorities.values();
+        let priority = priorities.find(|priority| priority.get() > MAX_PRIORITY)?;
+        Some(ChangeError::PriorityRange {
+            plan,
+            priority: *priority,
+            most: MAX_PRIORITY,
+        })
+    }));
     errors
 }
 
